@@ -83,6 +83,7 @@ lint-python: venv
 .PHONY: lint-types
 lint-types: venv link
 	mypy
+	mypy tests/tools
 
 .PHONY: lint-shell
 lint-shell:

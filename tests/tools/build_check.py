@@ -53,7 +53,7 @@ def artefact(folder: Path) -> Path:
 
 
 def documented(kind: str) -> set[str]:
-    """Return the full names of what this checkout has of one kind: ``module``, ``filter``, ``inventory`` or ``role``."""
+    """Return the full names of what this checkout has of a kind: ``module``, ``filter``, ``inventory``, ``role``."""
     if kind == "role":
         names = {path.parents[1].name for path in ROOT.glob("roles/*/meta/argument_specs.yml")}
     else:

@@ -56,15 +56,15 @@ class Entry(Protocol):
 
 
 def readable(template: str) -> str:
-    """Replace the fields of a format string by capitals.
+    """Replace the fields of a format string by capitals; a hint, which is a whole sentence or nothing, is left out.
 
-    >>> readable("{host} has {found:d} GPUs, {{see}} {path!r}")
-    'HOST has FOUND GPUs, {see} PATH'
+    >>> readable("{host} has {found:d} GPUs, {{see}} {path!r}.{hint}")
+    'HOST has FOUND GPUs, {see} PATH.'
     """
     parts = []
     for literal, field, _spec, _conversion in string.Formatter().parse(template):
         parts.append(literal)
-        if field is not None:
+        if field is not None and field != "hint":
             parts.append(field.upper())
     return "".join(parts)
 

@@ -18,9 +18,15 @@ from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems imp
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES += sorted((ROOT / "inventories").rglob("*.md"))
-IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
-pages = pytest.mark.parametrize("page", PAGES, ids=IDS)
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+pages = pytest.mark.parametrize("page", PAGES, ids=_name)
+# A decision also names what was decided against.
+manuals = pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "decisions"], ids=_name)
 
 
 def _text(page: Path) -> str:
@@ -30,7 +36,7 @@ def _text(page: Path) -> str:
 def _code(page: Path) -> str:
     """Return what the page sets in code: blocks and spans."""
     text = _text(page)
-    blocks = re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL) + re.findall(r"^ {4}\S.*$", text, re.MULTILINE)
+    blocks = re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL) + re.findall(r"^ {4,}\S.*$", text, re.MULTILINE)
     return "\n".join(blocks + re.findall(r"`([^`\n]+)`", text))
 
 
@@ -39,10 +45,12 @@ def _make_targets() -> set[str]:
 
 
 def _variables() -> set[str]:
+    """Return the names of all variables, and their defaults, some of which look like names."""
     names = set()
     for path in ROOT.glob("roles/*/meta/argument_specs.yml"):
         for entry_point in yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"].values():
-            names.update(entry_point.get("options", {}))
+            for name, spec in entry_point.get("options", {}).items():
+                names |= {name, str(spec.get("default"))}
     return names
 
 
@@ -85,7 +93,7 @@ def test_named_paths_exist(page: Path) -> None:
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
-@pages
+@manuals
 def test_variables_exist(page: Path) -> None:
     """A word in code that looks like a variable of a role is one. Names of roles and groups look alike."""
     roles = {path.name for path in (ROOT / "roles").iterdir()}

@@ -51,6 +51,7 @@ def test_a_failed_step_stops_only_what_needs_it(capsys: pytest.CaptureFixture[st
     [
         ("{host} has {found:d} of {wanted!s} GPUs.", "HOST has FOUND of WANTED GPUs."),
         ("use {{ and }}", "use { and }"),
+        ("{name} is unknown.{hint}", "NAME is unknown."),
         ("plain", "plain"),
     ],
 )

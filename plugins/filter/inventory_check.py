@@ -1,0 +1,76 @@
+# Copyright: (c) 2026, steelrack contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters that check an inventory: thin adapters over plugin_utils/inventory_check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleError, AnsibleFilterError
+from jinja2 import Undefined, UndefinedError
+from yaml import YAMLError
+
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils import inventory_check as checks
+
+
+def inventory_check(
+    groups: Mapping[str, list[str]], hostvars: Any, roles_dir: str, replaced: Mapping[str, str] | None = None
+) -> list[dict[str, str]]:
+    """Return the problems of the inventory behind ``groups`` and ``hostvars``."""
+    try:
+        specs = checks.load_specs(Path(roles_dir))
+    except (OSError, YAMLError) as error:
+        raise AnsibleFilterError(f"cannot read the argument specifications below {roles_dir}: {error}") from error
+    prefixes = tuple(f"{role}_" for role in specs.roles)
+    hosts = dict.fromkeys(host for members in groups.values() for host in members)
+    site = checks.Site(
+        groups={str(group): [str(host) for host in members] for group, members in groups.items()},
+        variables={str(host): _variables(hostvars[host], prefixes) for host in hosts},
+        specs=specs,
+        replaced={str(name): str(text) for name, text in (replaced or {}).items()},
+    )
+    return checks.check(site)
+
+
+def release_problems(facts: Mapping[str, Any], host: str, supported: Mapping[str, list[str]]) -> list[dict[str, str]]:
+    """Return the problem of a host whose gathered facts show an operating system that is not supported."""
+    distribution = str(facts.get("distribution", "an unknown system"))
+    return checks.release_problems(host, distribution, str(facts.get("distribution_version", "")), supported)
+
+
+def _variables(hostvars: Mapping[str, Any], prefixes: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        str(name): _value(hostvars, name)
+        for name in hostvars
+        if name in checks.READ or (prefixes and name.startswith(prefixes))
+    }
+
+
+def _value(hostvars: Mapping[str, Any], name: str) -> Any:
+    """Return the templated value; a template that needs what is not known before a run is UNRESOLVED."""
+    try:
+        return _plain(hostvars[name])
+    except (AnsibleError, UndefinedError):
+        return checks.UNRESOLVED
+
+
+def _plain(value: Any) -> Any:
+    """Evaluate the lazy containers of the templating engine to the last leaf. Raises UndefinedError."""
+    if isinstance(value, Undefined):
+        raise UndefinedError("needs a variable that is not known yet")
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filters by name."""
+        return {"inventory_check": inventory_check, "release_problems": release_problems}

@@ -1,10 +1,268 @@
 # Copyright: (c) 2026, steelrack contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Catalogue: problems of derivation and change control of the Slurm configuration."""
+"""Catalogue: problems of derivation (SLM001 to SLM049) and change control of the Slurm configuration."""
 
 from __future__ import annotations
 
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems.entry import Entry
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems.entry import ERROR, WARNING, Entry
 
-ENTRIES: tuple[Entry, ...] = ()
+_REDISCOVER = "Run the playbook steelrack.gpu_cluster.discover with --limit {host}"
+
+DERIVATION_ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "SLM001",
+        ERROR,
+        "Node without a hardware record",
+        "{host} is in the group slurm_node but has no hardware record (node_hardware); it is left out of Slurm.",
+        _REDISCOVER + ", or take the host out of the group slurm_node.",
+    ),
+    Entry(
+        "SLM002",
+        ERROR,
+        "Hardware record of an unknown schema",
+        "The hardware record of {host} has schema {schema}, this version reads schema {known}; the node is left out.",
+        _REDISCOVER + " to write the record anew, or use the version of the collection that wrote it.",
+    ),
+    Entry(
+        "SLM003",
+        ERROR,
+        "Hardware record that cannot be read",
+        "The hardware record of {host} cannot be used: {detail}; the node is left out.",
+        "Undo edits made by hand in the record, or move the file away and run the playbook discover again.",
+    ),
+    Entry(
+        "SLM004",
+        ERROR,
+        "CPU layout not usable",
+        "The hardware record of {host} has no usable {detail}; the node is left out of Slurm.",
+        "See the other problems of {host} for the cause; repair it and run the playbook discover again.",
+    ),
+    Entry(
+        "SLM005",
+        ERROR,
+        "Node name that Slurm cannot take",
+        "{detail} The node is left out.",
+        "Rename the host in the inventory; the node's own host name follows.",
+    ),
+    Entry(
+        "SLM006",
+        ERROR,
+        "GPU without a device file",
+        "GPU {pci} of {host} has no minor number, so no device file can be named for it; the node is left out.",
+        "Look for the GPU in the kernel log (driver loaded, GPU not lost, no passthrough), then run discover again.",
+    ),
+    Entry(
+        "SLM007",
+        ERROR,
+        "GPU of unknown type",
+        "GPU {pci} of {host} has no product name in the hardware record; the node is left out.",
+        "Check that the NVIDIA driver works on {host} (nvidia-smi -L lists every GPU), then run discover again.",
+    ),
+    Entry(
+        "SLM008",
+        ERROR,
+        "MIG enabled without instances",
+        "GPU {pci} of {host} has MIG enabled but no MIG instance, so no job could use it; the node is left out.",
+        "Create instances (nvidia-smi mig -cgi ... -C) or switch MIG off (nvidia-smi -i {pci} -mig 0), then run "
+        "discover again and accept the new state.",
+    ),
+    Entry(
+        "SLM009",
+        ERROR,
+        "MIG instance without device files",
+        "The MIG instance {detail} of GPU {pci} on {host} has no capability device files; the node is left out.",
+        "Check /proc/driver/nvidia-caps/mig-minors on {host} (module option nv_cap_enable_devfs=1), then run discover "
+        "again.",
+    ),
+    Entry(
+        "SLM010",
+        ERROR,
+        "Device files that do not identify one GPU",
+        "The GPUs of {host} do not have device files of their own: GPU {pci} has {detail}; the node is left out.",
+        "Undo edits made by hand in the record and run discover again; slices of one GPU have files of their own.",
+    ),
+    Entry(
+        "SLM011",
+        ERROR,
+        "Address that is none",
+        "node_base_address of {host} is '{given}', which is no IP address; the node is left out.",
+        "Set node_base_address of {host} to its IP address on the cluster network, or remove it to use ansible_host.",
+    ),
+    Entry(
+        "SLM012",
+        WARNING,
+        "Two nodes with one address",
+        "{host} and {other} have the same address {address}; Slurm would reach only one of them.",
+        "Give each node its own node_base_address.",
+    ),
+    Entry(
+        "SLM013",
+        ERROR,
+        "Node parameter that Slurm does not know",
+        "slurm_node_parameters of {host} has {parameter}, which {reason}; it is not written.",
+        "Correct or remove {parameter} in slurm_node_parameters.",
+    ),
+    Entry(
+        "SLM014",
+        ERROR,
+        "Node parameter with an unusable value",
+        "slurm_node_parameters of {host} sets {parameter} to {given}, but {reason}; it is not written.",
+        "Correct {parameter} in slurm_node_parameters.",
+    ),
+    Entry(
+        "SLM015",
+        ERROR,
+        "Override that asks for more than the hardware has",
+        "slurm_node_parameters of {host} sets {parameter}={given}, the hardware has {detected}: Slurm would refuse the "
+        "node, so the detected value is used.",
+        "Lower or remove {parameter}; if the hardware was changed, run discover again and accept the new state.",
+    ),
+    Entry(
+        "SLM016",
+        WARNING,
+        "Override that differs from the hardware",
+        "slurm_node_parameters of {host} sets {parameter}={given}, the hardware has {detected}; {effect}.",
+        "If that is meant, add SLM016 to slurm_skip_problems; else remove {parameter}.",
+    ),
+    Entry(
+        "SLM017",
+        WARNING,
+        "RealMemory without a margin",
+        "slurm_node_parameters of {host} sets RealMemory={given}, the hardware has {detected}: the memory a node reports "
+        "varies by some MiB between boots, and one MiB less than configured drains the node.",
+        "Stay at 99 % of the memory or below, or remove RealMemory to have it derived.",
+    ),
+    Entry(
+        "SLM018",
+        WARNING,
+        "Sockets finer than the hardware",
+        "slurm_node_parameters of {host} sets {parameter}={given}, the hardware has {detected}; this is right only with "
+        "numa_node_as_socket or l3cache_as_socket in SlurmdParameters.",
+        "Set slurm_settings.SlurmdParameters accordingly, or remove {parameter}.",
+    ),
+    Entry(
+        "SLM019",
+        ERROR,
+        "GPU type name that cannot be used",
+        "slurm_node_gpu_type_names of {host} is wrong for {full}: {detail} The derived name is used.",
+        "Choose a name of lower-case letters, digits, '_', '-' and '.' that has a letter, like h100.",
+    ),
+    Entry(
+        "SLM020",
+        WARNING,
+        "GPU type name that is never used",
+        "slurm_node_gpu_type_names names '{full}', but no GPU of the cluster has that type (there are: {known}).",
+        "Use one of the full types that are there, or remove the entry.",
+    ),
+    Entry(
+        "SLM021",
+        WARNING,
+        "One GPU type name for different models",
+        "The GPU type name '{name}' stands for different models: {models}. Jobs cannot tell them apart.",
+        "Give them names of their own in slurm_node_gpu_type_names.",
+    ),
+    Entry(
+        "SLM022",
+        WARNING,
+        "Driver does not know the GPU",
+        "A GPU of {host} is called '{full}', the name that a driver gives to a card newer than itself.",
+        "Install a newer NVIDIA driver on {host} and run discover again; until then name the type in "
+        "slurm_node_gpu_type_names.",
+    ),
+    Entry(
+        "SLM023",
+        ERROR,
+        "Feature that Slurm cannot take",
+        "The feature '{given}' of {host} ({variable}) has characters that a --constraint cannot hold; it is not written.",
+        "Use letters, digits and . _ - + / in features and rack names.",
+    ),
+    Entry(
+        "SLM024",
+        ERROR,
+        "Partition names an unknown node",
+        "Partition '{partition}' names '{given}', which is no node, no group with nodes and no GPU type of this cluster.",
+        "Correct nodes of that item in slurm_partitions, or add the host to the group slurm_node.",
+    ),
+    Entry(
+        "SLM025",
+        ERROR,
+        "More than one default partition",
+        "The partitions {partitions} are all marked as default; Slurm has exactly one.",
+        "Keep default: true on one item of slurm_partitions.",
+    ),
+    Entry(
+        "SLM026",
+        ERROR,
+        "Partition name that cannot be used",
+        "'{partition}' cannot name a partition.",
+        "Use letters, digits and . _ - in partition names, beginning with a letter or digit; DEFAULT is reserved.",
+    ),
+    Entry(
+        "SLM027",
+        ERROR,
+        "Partition listed twice",
+        "Partition '{partition}' is listed more than once in slurm_partitions; the first item is used.",
+        "Merge the items of that name.",
+    ),
+    Entry(
+        "SLM028",
+        WARNING,
+        "Partition without nodes",
+        "Partition '{partition}' has no node at present; it is written without nodes, so that its jobs stay queued.",
+        "Add nodes to it, or remove it once its queue is empty.",
+    ),
+    Entry(
+        "SLM029",
+        ERROR,
+        "Partition parameter that cannot be used",
+        "Partition '{partition}' has the parameter {parameter}, which {reason}; it is not written.",
+        "Correct or remove {parameter} in slurm_partitions.",
+    ),
+    Entry(
+        "SLM030",
+        ERROR,
+        "Partition item that cannot be read",
+        "An item of slurm_partitions cannot be used: {detail}",
+        "An item has name, and optionally nodes (a list), default (true or false), state and parameters (a dictionary).",
+    ),
+    Entry(
+        "SLM031",
+        ERROR,
+        "No usable node",
+        "None of the {count} hosts in the group slurm_node can be configured, so there is no cluster to build.",
+        "See the problems of the single hosts; usually discover has not been run yet.",
+    ),
+    Entry(
+        "SLM032",
+        WARNING,
+        "Slurm version without known rules",
+        "The Slurm version '{version}' is not known to this collection (known: {known}); the strictest rules are used.",
+        "Use a known version, or a newer version of the collection.",
+    ),
+    Entry(
+        "SLM033",
+        WARNING,
+        "Hardware record of another host",
+        "The hardware record of {host} was taken on '{recorded}'.",
+        _REDISCOVER + "; a copied record hides differences between machines.",
+    ),
+    Entry(
+        "SLM034",
+        WARNING,
+        "Node in no partition",
+        "{nodes} can get no job, because no partition has them.",
+        "Set slurm_partition_all, or add the nodes to an item of slurm_partitions.",
+    ),
+    Entry(
+        "SLM035",
+        ERROR,
+        "Site setting that cannot be used",
+        "{variable} is {given}, but {reason}; {used} is used.",
+        "Correct {variable} in group_vars/all.",
+    ),
+)
+
+CHANGE_ENTRIES: tuple[Entry, ...] = ()
+
+ENTRIES: tuple[Entry, ...] = (*DERIVATION_ENTRIES, *CHANGE_ENTRIES)

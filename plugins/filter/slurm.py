@@ -1,0 +1,176 @@
+# Copyright: (c) 2026, steelrack contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters that turn hardware records and site settings into Slurm configuration. Thin: the rules are in plugin_utils."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Callable, Iterable, Mapping
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.cluster import (
+    Cluster,
+    Host,
+    Site,
+    base_address,
+    derive,
+)
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import PartitionRules
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import version_known
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Ansible (lazy or tagged) as built-in types; the small ones only, records are read where they lie."""
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, str):
+        return "".join((value, ""))
+    return value
+
+
+def _variables(hostvars: Mapping[str, Any], host: str) -> Mapping[str, Any]:
+    """Return the variables of a host; none for a host that is not there."""
+    return hostvars[host] if host in hostvars else {}
+
+
+def _value(variables: Mapping[str, Any], name: str, kind: type, default: Any, host: str) -> Any:
+    """Return a host variable as plain value; the default if it is not set. Raises AnsibleFilterError for a wrong type."""
+    if name not in variables:
+        return default
+    value = _plain(variables[name])
+    if value is None or value == "":
+        return default
+    if not isinstance(value, kind):
+        raise AnsibleFilterError(f"The variable {name} of {host} is {value!r}, but a {kind.__name__} is needed.")
+    return value
+
+
+def _text(variables: Mapping[str, Any], name: str) -> str | None:
+    if name not in variables or variables[name] is None:
+        return None
+    return str(_plain(variables[name])) or None
+
+
+def _host(name: str, variables: Mapping[str, Any]) -> Host:
+    return Host(
+        name=name,
+        record=variables["node_hardware"] if "node_hardware" in variables else None,
+        base_address=_text(variables, "node_base_address"),
+        ansible_host=_text(variables, "ansible_host"),
+        parameters=_value(variables, "slurm_node_parameters", dict, {}, name),
+        features=tuple(map(str, _value(variables, "slurm_node_features", list, [], name))),
+        rack=_text(variables, "slurm_node_rack") or "",
+        gpu_type_names={
+            full: str(given) for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
+        },
+    )
+
+
+def _site(settings: Mapping[str, Any]) -> Site:
+    given = _plain(settings)
+    try:
+        return Site(
+            version=str(given.get("version") or ""),
+            gpu_type_style=str(given.get("gpu_type_style") or "short"),
+            reserve_percent=int(given.get("memory_reserve_percent", 2)),
+            reserve_mib=int(given.get("memory_reserve_mib", 1024)),
+            partitions=PartitionRules(
+                items=given.get("partitions") or [],
+                all_name=str(given.get("partition_all", "all") or ""),
+                by_gpu_type=bool(given.get("partitions_by_gpu_type", True)),
+                def_per_gpu=bool(given.get("def_per_gpu", True)),
+                groups=given.get("groups") or {},
+            ),
+            skip_problems=given.get("skip_problems") or [],
+        )
+    except (TypeError, ValueError) as exc:
+        raise AnsibleFilterError(f"The site settings of Slurm cannot be used: {exc}") from exc
+
+
+def _as_dict(cluster: Cluster) -> dict[str, Any]:
+    return {
+        "nodes": [
+            {
+                "name": node.name,
+                "address": node.address,
+                "sockets": node.kind.sockets,
+                "cores_per_socket": node.kind.cores_per_socket,
+                "threads_per_core": node.kind.threads_per_core,
+                "cpus": node.kind.cpus,
+                "real_memory": node.kind.real_memory,
+                "mem_spec_limit": node.kind.mem_spec_limit,
+                "gres": node.kind.gres,
+                "gpus": dict(node.kind.gpus),
+                "features": list(node.kind.features),
+                "device_files": list(node.kind.device_files),
+                "parameters": dict(node.kind.parameters),
+            }
+            for node in cluster.nodes
+        ],
+        "partitions": [
+            {**asdict(partition), "parameters": dict(partition.parameters)} for partition in cluster.partitions
+        ],
+        "node_lines": list(cluster.node_lines),
+        "gres_lines": list(cluster.gres_lines),
+        "partition_lines": list(cluster.partition_lines),
+        "gres_types": list(cluster.gres_types),
+        "left_out": list(cluster.left_out),
+        "problems": [problem.as_dict() for problem in cluster.problems],
+    }
+
+
+def slurm_cluster(hosts: Iterable[str], hostvars: Mapping[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the Slurm configuration of the hosts (see slurm_cluster.yml for the form)."""
+    plain = [str(_plain(host)) for host in hosts]
+    return _as_dict(derive((_host(host, _variables(hostvars, host)) for host in plain), _site(site)))
+
+
+def cluster_addresses(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the address of each host on the cluster network, None where name lookup has to serve."""
+    result = {}
+    for host in map(str, map(_plain, hosts)):
+        variables = _variables(hostvars, host)
+        result[host] = base_address(_text(variables, "node_base_address"), _text(variables, "ansible_host"))[0]
+    return result
+
+
+def fold_nodes(hosts: Iterable[str]) -> str:
+    """Return the names as a folded host list."""
+    return names.fold(str(_plain(host)) for host in hosts)
+
+
+def unfold_nodes(text: str) -> list[str]:
+    """Return the names of a host list."""
+    try:
+        return names.unfold(str(_plain(text)))
+    except names.HostlistError as exc:
+        raise AnsibleFilterError(f"'{text}' is no host list that Slurm reads: {exc}") from exc
+
+
+def slurm_node_name_fault(name: str) -> str:
+    """Return what is wrong with a node name, as a sentence; an empty text if Slurm takes it."""
+    return names.name_fault(str(_plain(name)))
+
+
+def slurm_version_known(version: str) -> bool:
+    """Say whether the collection knows the rules of a Slurm version."""
+    return version_known(str(_plain(version)))
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filters by name."""
+        return {
+            "cluster_addresses": cluster_addresses,
+            "fold_nodes": fold_nodes,
+            "slurm_cluster": slurm_cluster,
+            "slurm_node_name_fault": slurm_node_name_fault,
+            "slurm_version_known": slurm_version_known,
+            "unfold_nodes": unfold_nodes,
+        }

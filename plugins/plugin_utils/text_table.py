@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, steelrack contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plain-text tables that stay readable in a terminal of 100 columns.
+
+>>> print(table(["node", "state"], [["gpu1", "idle"], ["login", "-"]]))
+node   state
+-----  -----
+gpu1   idle
+login  -
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+__all__ = ["WIDTH", "table", "wrap"]
+
+WIDTH = 100  # columns
+_GAP = "  "
+_NARROWEST = 8  # a column is not squeezed below this many characters
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Return ``text`` as lines of at most ``width`` characters, broken after blanks, commas and between words.
+
+    A piece that is longer than a line is cut where the line ends.
+    """
+    lines = [""]
+    for piece in re.findall(r"[^\s,]*[\s,]|[^\s,]+", text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    return [line.rstrip() for line in lines]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int = WIDTH) -> str:
+    """Return a table without trailing blanks; the widest columns are wrapped until it fits into ``width`` columns."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in [list(header), *cells]) for column in range(len(header))]
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    while excess > 0 and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+        excess -= 1
+    lines = []
+    for row in [list(header), ["-" * column for column in widths], *cells]:
+        wrapped = [wrap(cell, column) for cell, column in zip(row, widths, strict=True)]
+        for line in range(max(len(cell) for cell in wrapped)):
+            parts = [cell[line] if line < len(cell) else "" for cell in wrapped]
+            lines.append(_GAP.join(part.ljust(column) for part, column in zip(parts, widths, strict=True)).rstrip())
+    return "\n".join(lines)

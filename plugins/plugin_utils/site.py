@@ -1,0 +1,88 @@
+# Copyright: (c) 2026, steelrack contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small pure functions that the roles' templates use: names of the cluster, parameter lines, device files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def hosts_lines(addresses: Mapping[str, str | None], extra: Mapping[str, str]) -> list[str]:
+    """Return the lines of the managed block of ``/etc/hosts``.
+
+    ``addresses`` maps a host's name to its address, or None where DNS knows it; ``extra`` maps an address to the names
+    behind it. Hosts come in the order of their names, so that the order of the inventory does not matter. A dotted name
+    gets its first part as alias.
+    """
+    lines = []
+    for name in sorted(addresses):
+        address = addresses[name]
+        if address:
+            short = name.split(".", 1)[0]
+            lines.append(f"{address}\t{name}" + (f" {short}" if short != name else ""))
+    lines.extend(f"{address}\t{names}" for address, names in sorted(extra.items()))
+    return lines
+
+
+def _text(value: Any) -> str:
+    """Return a parameter's value as Slurm writes it; an empty string means that the parameter is left out."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def _parts(value: Any) -> list[str]:
+    return [part for part in _text(value).split(",") if part]
+
+
+def conf_lines(
+    defaults: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    denied: Iterable[str] = (),
+    joined: Iterable[str] = (),
+) -> list[str]:
+    """Return ``Name=value`` lines: the collection's ``defaults`` with the site's ``overrides`` laid over them.
+
+    Slurm does not mind the case of a parameter's name, so neither does this: ``returntoservice`` overrides
+    ``ReturnToService``. A value of None, or an empty list or string, leaves the parameter out (a line without a value is an error
+    to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the override's
+    items are added to the default's, because the cluster does not work without the latter.
+
+    Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter.
+    """
+    denied_names = {name.lower(): name for name in denied}
+    joined_names = {name.lower() for name in joined}
+    refused = sorted(denied_names[key.lower()] for key in overrides if key.lower() in denied_names)
+    if refused:
+        raise ValueError(
+            f"{', '.join(refused)} cannot be set through a pass-through dictionary, because the collection derives it; "
+            "use the collection's own variables for it (docs/variables.md)."
+        )
+    merged = {key.lower(): (key, value) for key, value in defaults.items()}
+    for key, value in overrides.items():
+        name, present = merged.get(key.lower(), (key, None))
+        if key.lower() in joined_names:
+            value = list(dict.fromkeys(_parts(present) + _parts(value)))
+        merged[key.lower()] = (name, value)
+    return [f"{name}={_text(value)}" for name, value in merged.values() if _text(value) != ""]
+
+
+def device_files(record: Mapping[str, Any]) -> list[str]:
+    """Return the device files that must exist before slurmd starts, from a hardware record (``{}`` gives none).
+
+    A GPU with a problem is left out: its node is quarantined, and the other GPUs need not wait for a lost one.
+    """
+    files: list[str] = []
+    for gpu in record.get("gpus") or []:
+        if gpu["problem"] is not None or gpu["minor"] is None:
+            continue
+        instances = gpu["mig"]["instances"]
+        files.append(f"/dev/nvidia{gpu['minor']}")
+        files.extend(name for instance in instances for name in instance["files"])
+    return list(dict.fromkeys(files))

@@ -1,20 +1,22 @@
 # Copyright: (c) 2026, steelrack contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters that turn hardware records and site settings into Slurm configuration. Thin: the rules are in plugin_utils."""
+"""Filters that turn hardware records and site settings into Slurm configuration; the rules are in plugin_utils."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.addresses import cluster_addresses, plain_text
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.cluster import (
     Cluster,
     Host,
     Site,
-    base_address,
     derive,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import PartitionRules
@@ -22,7 +24,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versio
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of Ansible (lazy or tagged) as built-in types; the small ones only, records are read where they lie."""
+    """Return a value of Ansible (lazy or tagged) as built-in types. Not for records: they are read where they lie."""
     if isinstance(value, Mapping):
         return {str(_plain(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -32,13 +34,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _variables(hostvars: Mapping[str, Any], host: str) -> Mapping[str, Any]:
-    """Return the variables of a host; none for a host that is not there."""
-    return hostvars[host] if host in hostvars else {}
-
-
 def _value(variables: Mapping[str, Any], name: str, kind: type, default: Any, host: str) -> Any:
-    """Return a host variable as plain value; the default if it is not set. Raises AnsibleFilterError for a wrong type."""
+    """Return a host variable as plain value, the default if it is not set. AnsibleFilterError tells of a wrong type."""
     if name not in variables:
         return default
     value = _plain(variables[name])
@@ -49,21 +46,15 @@ def _value(variables: Mapping[str, Any], name: str, kind: type, default: Any, ho
     return value
 
 
-def _text(variables: Mapping[str, Any], name: str) -> str | None:
-    if name not in variables or variables[name] is None:
-        return None
-    return str(_plain(variables[name])) or None
-
-
 def _host(name: str, variables: Mapping[str, Any]) -> Host:
     return Host(
         name=name,
-        record=variables["node_hardware"] if "node_hardware" in variables else None,
-        base_address=_text(variables, "node_base_address"),
-        ansible_host=_text(variables, "ansible_host"),
+        record=variables.get("node_hardware"),
+        base_address=plain_text(variables, "node_base_address"),
+        ansible_host=plain_text(variables, "ansible_host"),
         parameters=_value(variables, "slurm_node_parameters", dict, {}, name),
         features=tuple(map(str, _value(variables, "slurm_node_features", list, [], name))),
-        rack=_text(variables, "slurm_node_rack") or "",
+        rack=plain_text(variables, "slurm_node_rack") or "",
         gpu_type_names={
             full: str(given) for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
         },
@@ -76,6 +67,7 @@ def _site(settings: Mapping[str, Any]) -> Site:
         return Site(
             version=str(given.get("version") or ""),
             gpu_type_style=str(given.get("gpu_type_style") or "short"),
+            gres_autodetect=str(given.get("gres_autodetect") or "off"),
             reserve_percent=int(given.get("memory_reserve_percent", 2)),
             reserve_mib=int(given.get("memory_reserve_mib", 1024)),
             partitions=PartitionRules(
@@ -126,16 +118,7 @@ def _as_dict(cluster: Cluster) -> dict[str, Any]:
 def slurm_cluster(hosts: Iterable[str], hostvars: Mapping[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
     """Return the Slurm configuration of the hosts (see slurm_cluster.yml for the form)."""
     plain = [str(_plain(host)) for host in hosts]
-    return _as_dict(derive((_host(host, _variables(hostvars, host)) for host in plain), _site(site)))
-
-
-def cluster_addresses(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the address of each host on the cluster network, None where name lookup has to serve."""
-    result = {}
-    for host in map(str, map(_plain, hosts)):
-        variables = _variables(hostvars, host)
-        result[host] = base_address(_text(variables, "node_base_address"), _text(variables, "ansible_host"))[0]
-    return result
+    return _as_dict(derive((_host(host, hostvars[host]) for host in plain), _site(site)))
 
 
 def fold_nodes(hosts: Iterable[str]) -> str:

@@ -129,16 +129,16 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "SLM017",
         WARNING,
         "RealMemory without a margin",
-        "slurm_node_parameters of {host} sets RealMemory={given}, the hardware has {detected}: the memory a node reports "
-        "varies by some MiB between boots, and one MiB less than configured drains the node.",
+        "slurm_node_parameters of {host} sets RealMemory={given}, the hardware has {detected}: the memory a node "
+        "reports varies by some MiB between boots, and one MiB less than configured drains the node.",
         "Stay at 99 % of the memory or below, or remove RealMemory to have it derived.",
     ),
     Entry(
         "SLM018",
         WARNING,
         "Sockets finer than the hardware",
-        "slurm_node_parameters of {host} sets {parameter}={given}, the hardware has {detected}; this is right only with "
-        "numa_node_as_socket or l3cache_as_socket in SlurmdParameters.",
+        "slurm_node_parameters of {host} sets {parameter}={given}, the hardware has {detected}; this is right only "
+        "with numa_node_as_socket or l3cache_as_socket in SlurmdParameters.",
         "Set slurm_settings.SlurmdParameters accordingly, or remove {parameter}.",
     ),
     Entry(
@@ -174,14 +174,14 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "SLM023",
         ERROR,
         "Feature that Slurm cannot take",
-        "The feature '{given}' of {host} ({variable}) has characters that a --constraint cannot hold; it is not written.",
+        "The feature '{given}' of {host} ({variable}) has characters that no --constraint can hold; it is not written.",
         "Use letters, digits and . _ - + / in features and rack names.",
     ),
     Entry(
         "SLM024",
         ERROR,
         "Partition names an unknown node",
-        "Partition '{partition}' names '{given}', which is no node, no group with nodes and no GPU type of this cluster.",
+        "Partition '{partition}' names '{given}', which is no node, inventory group or GPU type of this cluster.",
         "Correct nodes of that item in slurm_partitions, or add the host to the group slurm_node.",
     ),
     Entry(
@@ -224,7 +224,7 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         ERROR,
         "Partition item that cannot be read",
         "An item of slurm_partitions cannot be used: {detail}",
-        "An item has name, and optionally nodes (a list), default (true or false), state and parameters (a dictionary).",
+        "An item has name and, optional, nodes (a list), default (true or false), state and parameters (a dictionary).",
     ),
     Entry(
         "SLM031",
@@ -263,6 +263,59 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
     ),
 )
 
-CHANGE_ENTRIES: tuple[Entry, ...] = ()
+CHANGE_ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "SLM050",
+        ERROR,
+        "Slurm refuses the new configuration",
+        "slurmctld refuses the new configuration files, so none of them was put in place: {detail}",
+        "Correct the variable behind the line that slurmctld names (slurm_settings, slurm_partitions, "
+        "slurm_node_parameters or a hardware record) and run the playbook again; the cluster goes on with the old "
+        "files.",
+    ),
+    Entry(
+        "SLM051",
+        WARNING,
+        "Slurm reports an error in the new configuration",
+        "slurmctld takes the new configuration files but reports: {detail}",
+        "Look the line up in the manual of the parameter that it names; slurmctld goes on without what it cannot use.",
+    ),
+    Entry(
+        "SLM052",
+        WARNING,
+        "Trial of the new configuration not finished",
+        "slurmctld, started with the new configuration files on trial, neither served nor ended within {seconds} s.",
+        "Give it more time with check_timeout; on a large cluster a start takes longer.",
+    ),
+    Entry(
+        "SLM053",
+        WARNING,
+        "New configuration not tried",
+        "The new configuration files were not tried before they were put in place: {detail}.",
+        "Watch the start of slurmctld; if it does not come up, the files before the change can be put back with "
+        "slurm_config and state rolled_back.",
+    ),
+    Entry(
+        "SLM054",
+        WARNING,
+        "Controller not named in slurm.conf",
+        "slurm.conf names {names} as SlurmctldHost, but this host calls itself {hostname}; slurmctld may not start.",
+        "Give the host the name that the inventory has for it, or correct SlurmctldHost.",
+    ),
+    Entry(
+        "SLM055",
+        WARNING,
+        "Program of slurm.conf missing",
+        "{parameter} in slurm.conf is {path}, which is not a program on this host.",
+        "Install the program before a job needs it, or correct {parameter} in slurm_settings.",
+    ),
+    Entry(
+        "SLM056",
+        ERROR,
+        "No earlier configuration to go back to",
+        "The configuration of Slurm cannot be rolled back: there was none before this change.",
+        "Correct the new configuration and run the playbook again.",
+    ),
+)
 
 ENTRIES: tuple[Entry, ...] = (*DERIVATION_ENTRIES, *CHANGE_ENTRIES)

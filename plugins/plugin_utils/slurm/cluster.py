@@ -3,18 +3,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The whole derivation: hosts with their records and the site's settings in, lines and problems out.
 
-Same input, same bytes: the order of hosts and of dictionaries plays no part. The time goes with the number of nodes, the
-work with the number of *different* nodes.
+Same input, same bytes: the order of hosts and of dictionaries plays no part. The time goes with the number of nodes,
+the work with the number of *different* nodes.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import ERROR, Problem, make
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_types import FULL, SHORT, clean, short_name
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.addresses import base_address
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_types import (
+    FULL,
+    SHORT,
+    clean,
+    short_name,
+)
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import (
     SCHEMA,
     Machine,
@@ -26,18 +33,24 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardwa
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import (
     fold,
     fold_addresses,
-    is_address,
     name_fault,
     natural_key,
     unfold,
 )
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import Inspected, NodeKind, inspect, specify
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import (
+    OFF,
+    Inspected,
+    NodeKind,
+    inspect,
+    specify,
+)
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import (
     Partition,
     PartitionRules,
     partitions,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import (
+    AUTODETECT_NVIDIA_SINCE,
     KNOWN,
     Release,
     parse,
@@ -45,7 +58,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versio
     version_known,
 )
 
-__all__ = ["Cluster", "Host", "Node", "Site", "base_address", "derive"]
+__all__ = ["Cluster", "Host", "Node", "Site", "derive"]
 
 
 @dataclass(frozen=True)
@@ -68,9 +81,10 @@ class Site:
 
     version: str = ""
     gpu_type_style: str = SHORT
+    gres_autodetect: str = OFF
     reserve_percent: int = 2
     reserve_mib: int = 1024
-    partitions: PartitionRules = PartitionRules()
+    partitions: PartitionRules = field(default_factory=PartitionRules)
     skip_problems: Sequence[str] = ()
 
 
@@ -97,19 +111,6 @@ class Cluster:
     problems: tuple[Problem, ...]
 
 
-def base_address(given: str | None, ansible_host: str | None) -> tuple[str | None, bool]:
-    """Return a host's address on the cluster network, and whether the given one is wrong.
-
-    The one rule: node_base_address; without it ansible_host if that is an IP address (but not the loopback one, which
-    says only how Ansible gets there); else None, and name lookup serves.
-    """
-    if given:
-        return (given, False) if is_address(given) else (None, True)
-    if ansible_host and is_address(ansible_host) and not ansible_host.startswith("127.") and ansible_host != "::1":
-        return ansible_host, False
-    return None, False
-
-
 class _Derivation:
     """Keeps what was derived, so that equal nodes are derived once. The caches live as long as one run."""
 
@@ -126,7 +127,7 @@ class _Derivation:
         self.problems.append(make(problem_id, host, **fields))
 
     def _machine(self, host: Host) -> tuple[tuple[Any, ...], Machine, int | None] | None:
-        """Return the machine of a host with its key and its memory; None with a problem told if it has no usable record."""
+        """Return key, machine and memory of a host; None with the problem told if it has no usable record."""
         record = host.record
         if not record:
             self.tell("SLM001", host.name)
@@ -202,7 +203,7 @@ class _Derivation:
         if kind is None:
             inspected = self._inspected.get((machine_key, names_key))
             if inspected is None:
-                inspected = inspect(machine, host.gpu_type_names, self.site.gpu_type_style)
+                inspected = inspect(machine, host.gpu_type_names, self.site.gpu_type_style, self.site.gres_autodetect)
                 self._inspected[(machine_key, names_key)] = inspected
             if inspected.faults:
                 for gpu_fault in inspected.faults:
@@ -226,7 +227,7 @@ class _Derivation:
         detected: set[str] = set()
         models: dict[str, set[str]] = {}
         for inspected in self._inspected.values():
-            for offer, name in zip(inspected.offers, inspected.names):
+            for offer, name in zip(inspected.offers, inspected.names, strict=True):
                 detected |= {offer.device.detected, clean(offer.device.full)}
                 models.setdefault(name, set()).add(short_name(offer.device.full))
         for full in sorted({full for host in hosts for full in host.gpu_type_names}):
@@ -254,15 +255,25 @@ def _checked(site: Site, problems: list[Problem]) -> Site:
         fields = {"variable": "slurm_gpu_type_style", "given": repr(site.gpu_type_style)}
         problems.append(make("SLM035", "", **fields, reason=f"only {SHORT} and {FULL} are known", used=SHORT))
         changes["gpu_type_style"] = SHORT
+    number = parse(site.version)
+    reason = ""
+    if site.gres_autodetect not in (OFF, "nvml", "nvidia"):
+        reason = "only off, nvml and nvidia are known"
+    elif site.gres_autodetect == "nvidia" and number and number < AUTODETECT_NVIDIA_SINCE:
+        reason = f"Slurm {site.version} does not know AutoDetect=nvidia (24.11 and later do)"
+    if reason:
+        fields = {"variable": "slurm_gres_autodetect", "given": repr(site.gres_autodetect)}
+        problems.append(make("SLM035", "", **fields, reason=reason, used=OFF))
+        changes["gres_autodetect"] = OFF
     if not 0 <= site.reserve_percent < 100:
         fields = {"variable": "slurm_memory_reserve_percent", "given": repr(site.reserve_percent)}
         problems.append(make("SLM035", "", **fields, reason="a percentage is needed", used=2))
         changes["reserve_percent"] = 2
-    return Site(**{**{name: getattr(site, name) for name in Site.__dataclass_fields__}, **changes})
+    return replace(site, **changes)
 
 
 def _lines(nodes: Sequence[Node]) -> tuple[list[str], list[str]]:
-    """Return NodeName lines and gres.conf lines: equal nodes share a line, lines are in the order of their first node."""
+    """Return NodeName and gres.conf lines: equal nodes share a line, lines are in the order of their first node."""
     by_line: dict[tuple[str, bool], list[Node]] = {}
     by_gres: dict[tuple[str, ...], list[str]] = {}
     ends: dict[int, str] = {}
@@ -282,10 +293,7 @@ def _lines(nodes: Sequence[Node]) -> tuple[list[str], list[str]]:
             text += f" NodeAddr={fold_addresses([addresses[name] for name in unfold(folded)])}"
         node_lines.append(f"{text} {end}")
     gres_lines = [
-        f"NodeName={folded} {body}"
-        for bodies, names in by_gres.items()
-        for folded in (fold(names),)
-        for body in bodies
+        f"NodeName={folded} {body}" for bodies, names in by_gres.items() for folded in (fold(names),) for body in bodies
     ]
     return node_lines, gres_lines
 

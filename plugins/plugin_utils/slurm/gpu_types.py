@@ -7,15 +7,16 @@ The full type is Slurm's own: NVML's product name in lower case with ``_`` for b
 the full type alone, so that no node that is added, removed or repaired ever renames a type that jobs ask for (changing
 a type needs a restart of all daemons and drains nodes on which jobs hold GPUs):
 
-1. words are split at ``_``, ``-``, ``/``, ``+`` and blanks; brand words (nvidia, geforce, tesla, quadro, grid) in front go,
+1. words are split at ``_``, ``-``, ``/``, ``+`` and blanks; brand words (nvidia, geforce, tesla, ...) in front go,
 2. words that tell *variants of one model* apart go: memory size (``80gb``), kind of memory (``hbm3``), form (``sxm4``,
    ``pcie``, ``nvl``, the cooling behind sxm), and words without meaning to a user (generation, edition, gpu, ...),
 3. what remains is joined by ``_``: ``h100``, ``a100``, ``rtx_4090``, ``rtx_4000_sff_ada``, ``gb200``.
 
-So an A100 with 40 GB and one with 80 GB are both ``a100``, and Features tell them apart (``--constraint=a100-80gb``).
-Only if both are in *one node*, where no feature can help, that node's names are lengthened: ``a100_40gb``, ``a100_80gb``.
-A MIG device is named by its model and profile, ``h100_3g.40gb``: it says what it is a part of, equal profiles of two
-models do not collide, and unlike ``3g.40gb`` it works without a count in ``--gres=gpu:h100_3g.40gb``.
+So an A100 with 40 GB and one with 80 GB are both ``a100``, and Features tell them apart
+(``--constraint=a100-80gb``). Only if both are in *one node*, where no feature can help, that node's names are
+lengthened: ``a100_40gb``, ``a100_80gb``. A MIG device is named by its model and profile, ``h100_3g.40gb``: it says what
+it is a part of, equal profiles of two models do not collide, and unlike ``3g.40gb`` it works without a count in
+``--gres=gpu:h100_3g.40gb``.
 
 >>> short_name("nvidia_a100-sxm4-80gb"), short_name("tesla_t4"), mig_short_name("h100", "1g.10gb")
 ('a100', 't4', 'h100_1g.10gb')
@@ -25,9 +26,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Mapping, Sequence
 
 __all__ = [
     "FULL",
@@ -55,7 +56,10 @@ _SPLIT = re.compile(r"[_\-/+\s]+")
 # gres.c and the shell of users: these end a type, begin a count or start a comment.
 _FORBIDDEN = re.compile(r"[,:()=\s#\"'\\]")
 # Sizes in GB under which NVIDIA sells cards; what the driver reports is some percent less.
-_SOLD_SIZES = (2, 3, 4, 5, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 72, 80, 94, 96, 128, 141, 144, 180, 186, 192, 288)
+_SOLD_SIZES = (
+    *(2, 3, 4, 5, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 72, 80, 94, 96),
+    *(128, 141, 144, 180, 186, 192, 288),
+)
 _REPORTED_AT_LEAST = 0.88
 _MIB_PER_GIB = 1024
 
@@ -95,7 +99,7 @@ def mig_short_name(model: str, profile: str) -> str:
 
 
 def mig_full_type(parent: str, profile: str) -> str:
-    """Return the type that Slurm's NVML plugin gives a MIG device: the parent's up to its first hyphen, then the profile."""
+    """Return the type that NVML gives a MIG device in Slurm: the parent's up to its first hyphen, then the profile."""
     return f"{clean(parent).split('-')[0]}_{clean(profile)}"
 
 

@@ -10,8 +10,8 @@ type and cores are equal, minor numbers rise, and no line has Links.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Iterable, Sequence
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_types import Device
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import Gpu, Machine
@@ -99,9 +99,7 @@ def offers(machine: Machine) -> list[Offer]:
     for position, gpu in enumerate(machine.gpus):
         full = _type_of(machine, gpu) or ""
         if gpu.mig == "enabled":
-            result += [
-                Offer(position, Device(full, instance.profile), instance.files) for instance in gpu.instances
-            ]
+            result += [Offer(position, Device(full, instance.profile), instance.files) for instance in gpu.instances]
         else:
             result.append(Offer(position, Device(full), (f"/dev/nvidia{gpu.minor}",)))
     return result
@@ -179,11 +177,11 @@ def gres_bodies(
     release: Release,
     with_links: bool = True,
 ) -> tuple[str, ...]:
-    """Return the gres.conf lines of the machine without their ``NodeName=...``, in PCI order.
+    """Return the gres.conf lines of a machine without their ``NodeName=...``, in PCI order.
 
-    ``names``: the type of each of ``offered``. ``with_links`` is false where slurm.conf has fewer GPUs than the machine,
-    because slurmctld refuses a node whose Links are not as many as its GPUs. Lines stay apart wherever merging could
-    change the order of devices.
+    ``names``: the type of each of ``offered``. ``with_links`` is false where slurm.conf has fewer GPUs than the
+    machine, because slurmctld refuses a node whose Links are not as many as its GPUs. Lines stay apart wherever merging
+    could change the order of devices.
     """
     cores = accepted_cores(machine, layout, release)
     links = _links(machine) if with_links else None
@@ -204,7 +202,7 @@ def gres_bodies(
             lines.append(text(run_key[0], "File=" + _file_text([offer.files[0] for offer in run]), run_key[1]))
             run.clear()
 
-    for offer, name in zip(offered, names):
+    for offer, name in zip(offered, names, strict=True):
         near = cores[offer.gpu] if cores else ""
         if offer.device.profile is not None:
             close()

@@ -4,19 +4,31 @@
 """A record of schema 1, read into frozen dataclasses.
 
 Ten thousand nodes usually are a handful of different machines. So a record is first reduced to a :func:`shape_key`, a
-plain tuple of just what the derivation uses (no host name, UUID or GUID), and only distinct shapes are read and derived.
+plain tuple of just what the derivation uses (no host name, UUID or GUID), and only distinct shapes are derived.
 The node's memory varies by some MiB between equal machines and is therefore kept beside the shape (:func:`memory_of`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Mapping
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 
-__all__ = ["SCHEMA", "Gpu", "Machine", "MigInstance", "RecordError", "core_set", "machine_of", "memory_of", "shape_key", "whole"]
+__all__ = [
+    "SCHEMA",
+    "Gpu",
+    "Machine",
+    "MigInstance",
+    "RecordError",
+    "core_set",
+    "machine_of",
+    "memory_of",
+    "shape_key",
+    "whole",
+]
 
 SCHEMA = 1
 
@@ -89,7 +101,7 @@ def _mig_key(mig: Mapping[str, Any] | None) -> tuple[Any, tuple[Any, ...]]:
 
 
 def shape_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what of a record decides the configuration, hashable. Raises RecordError if a key of schema 1 is missing."""
+    """Return what of a record decides the configuration, hashable. RecordError tells of a missing key."""
     try:
         cpu = record["cpu"]
         return (

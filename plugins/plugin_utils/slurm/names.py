@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ClusterShell.RangeSet import RangeSet
 
@@ -91,7 +91,7 @@ def _foldable(name: str) -> tuple[str, str] | None:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Return the shortest host list of ``names`` (any order, repetitions dropped) that Slurm reads back as the same set.
+    """Return the host list of ``names`` (any order, repetitions dropped) that Slurm reads back as the same set.
 
     The order of the list is natural: by the first name of each bracket.
     """

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_types import (
     FULL,
@@ -23,13 +24,19 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_ty
     type_fault,
     type_names,
 )
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres import Fault, Offer, faults, gres_bodies, offers
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres import (
+    Fault,
+    Offer,
+    faults,
+    gres_bodies,
+    offers,
+)
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import Machine
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import Finding, finding, settle
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
 
-__all__ = ["Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
+__all__ = ["OFF", "Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
 
 _GIB = 1024
 _SMALL_STEP = 64
@@ -37,6 +44,7 @@ _FEATURE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*$")
 # What drivers older than the card call it.
 _UNNAMED_CARD = "graphics_device"
 MIG_SUFFIX = "_mig"
+OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,7 @@ class Inspected:
     """The GPUs of a machine under the operator's type names.
 
     ``families``: the GPU type partition of each offer: the model, or the model with ``_mig`` for its MIG devices.
+    ``autodetect``: the AutoDetect= of the node.
     """
 
     machine: Machine
@@ -60,6 +69,7 @@ class Inspected:
     names: tuple[str, ...]
     families: tuple[str, ...]
     findings: tuple[Finding, ...]
+    autodetect: str
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
@@ -121,10 +131,11 @@ def real_memory(memory_mib: int, percent: int, minimum_mib: int) -> int:
     return max(usable // step * step, 1)
 
 
-def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autodetect: bool = False) -> Inspected:
+def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autodetect: str = OFF) -> Inspected:
     """Name the GPUs of a machine. ``given_names``: the operator's type names by full type.
 
-    ``autodetect``: names must be ones that Slurm's AutoDetect keeps (see :func:`autodetect_names`).
+    With ``autodetect`` names are ones that Slurm's own detection keeps (see :func:`autodetect_names`).
+    AutoDetect=nvidia knows no MIG, so that nodes with MIG keep their explicit lines.
     """
     found = [
         finding("SLM019", full=full, detail=type_fault(name)) for full, name in given_names.items() if type_fault(name)
@@ -132,11 +143,12 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
     usable = {clean(full): name for full, name in given_names.items() if not type_fault(name)}
     wrong = faults(machine)
     if wrong:
-        return Inspected(machine, tuple(wrong), (), (), (), tuple(found))
+        return Inspected(machine, tuple(wrong), (), (), (), tuple(found), OFF)
     offered = offers(machine)
     devices = [offer.device for offer in offered]
     names = type_names(devices, style, usable)
-    if autodetect:
+    detects = autodetect == "nvml" or (autodetect != OFF and all(device.profile is None for device in devices))
+    if detects:
         names = autodetect_names(devices, names)
     families = []
     for device in devices:
@@ -145,7 +157,15 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
         families.append(model if device.profile is None else model + MIG_SUFFIX)
     unnamed = {device.full for device in devices if clean(device.full) == _UNNAMED_CARD} - set(usable)
     found += [finding("SLM022", full=full) for full in sorted(unnamed)]
-    return Inspected(machine, (), tuple(offered), tuple(names), tuple(families), tuple(found))
+    return Inspected(
+        machine,
+        (),
+        tuple(offered),
+        tuple(names),
+        tuple(families),
+        tuple(found),
+        autodetect if detects else OFF,
+    )
 
 
 def _shares(inspected: Inspected, cpus: int, threads: int, memory_mib: int) -> dict[str, Share]:
@@ -155,7 +175,7 @@ def _shares(inspected: Inspected, cpus: int, threads: int, memory_mib: int) -> d
     """
     devices_of_gpu = Counter(offer.gpu for offer in inspected.offers)
     shares: dict[str, Share] = {}
-    for offer, family in zip(inspected.offers, inspected.families):
+    for offer, family in zip(inspected.offers, inspected.families, strict=True):
         parts = len(devices_of_gpu) * devices_of_gpu[offer.gpu]
         share_cpus = cpus // parts
         if share_cpus >= threads:
@@ -205,9 +225,7 @@ def specify(
 ) -> NodeKind:
     """Return the node kind. ``reserve``: percent and MiB kept from ``memory_mib`` (see :func:`real_memory`)."""
     machine = inspected.machine
-    settled = settle(
-        parameters, machine, memory_mib, real_memory(memory_mib, *reserve), inspected.counts, release
-    )
+    settled = settle(parameters, machine, memory_mib, real_memory(memory_mib, *reserve), inspected.counts, release)
     layout = settled.layout
     features, feature_findings = _features(inspected, extra_features, settled.features, rack)
     # CPUs may be set to the number of cores; a core then counts as one CPU.
@@ -220,14 +238,12 @@ def specify(
         settled.real_memory - (settled.mem_spec_limit or 0),
     )
     gres = [f"gpu:{name}:{count}" for name, count in settled.gpu_counts]
-    bodies = gres_bodies(
-        machine,
-        inspected.offers,
-        inspected.names,
-        layout,
-        release,
-        with_links=settled.gpu_counts == inspected.counts,
-    )
+    if inspected.autodetect != OFF:
+        # File, Cores and Links beside AutoDetect would be checked against the detected ones, down to equality.
+        bodies: tuple[str, ...] = (f"AutoDetect={inspected.autodetect}",) if inspected.offers else ()
+    else:
+        whole = settled.gpu_counts == inspected.counts
+        bodies = gres_bodies(machine, inspected.offers, inspected.names, layout, release, with_links=whole)
     files = {file for offer in inspected.offers for file in offer.files}
     return NodeKind(
         sockets=layout.sockets,

@@ -3,30 +3,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the operator sets for a node, against what the hardware has.
 
-Three outcomes: a value that Slurm or its parser would refuse is not written and is an error; a value below or beside the
-hardware is written and is a warning; everything else is written as it is. Each finding names both values.
+Three outcomes: a value that Slurm or its parser would refuse is not written and is an error; a value below or beside
+the hardware is written and is a warning; everything else is written as it is. Each finding names both values.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres import Layout
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import Machine
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
 
-__all__ = ["Finding", "Settled", "ValueFault", "settle", "value_text"]
+__all__ = ["Finding", "Settled", "ValueTextError", "settle", "value_text"]
 
 # Parameters of a NodeName line (slurm.conf(5)) -> first release that knows them. An unknown one stops every daemon of
 # the cluster, because slurm.conf is then not read at all.
 NODE_PARAMETERS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(
-        ("Boards", "BcastAddr", "CoreSpecCount", "CoresPerSocket", "CpuBind", "CPUs", "CpuSpecList", "Features", "Gres"),
+        ("Boards", "BcastAddr", "CoreSpecCount", "CoresPerSocket", "CpuBind", "CPUs", "CpuSpecList", "Features"),
         (22, 5),
     ),
-    **dict.fromkeys(("MemSpecLimit", "NodeHostname", "Port", "RealMemory", "Reason", "Sockets", "State"), (22, 5)),
+    **dict.fromkeys(
+        ("Gres", "MemSpecLimit", "NodeHostname", "Port", "RealMemory", "Reason", "Sockets", "State"), (22, 5)
+    ),
     **dict.fromkeys(("ThreadsPerCore", "TmpDisk", "TRESWeights", "Weight"), (22, 5)),
     "RestrictedCoresPerGPU": (24, 5),
     "Topology": (25, 5),
@@ -39,14 +43,14 @@ _CANONICAL = {name.lower(): name for name in NODE_PARAMETERS} | {
 }
 _OWN_VARIABLE = {"nodename": "is the inventory name", "nodeaddr": "is set by node_base_address"}
 _STATES = frozenset({"CLOUD", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "UNKNOWN"})
-_WHOLE = ("Boards", "CPUs", "CoreSpecCount", "CoresPerSocket", "MemSpecLimit", "RealMemory", "Sockets", "ThreadsPerCore")
 _LAYOUT = ("Sockets", "CoresPerSocket", "ThreadsPerCore")
+_WHOLE = ("Boards", "CPUs", "CoreSpecCount", "MemSpecLimit", "RealMemory", *_LAYOUT)
 # Above this part of the detected memory a value is at the mercy of the next firmware or kernel.
 _SAFE_MEMORY_PERCENT = 99
 _UNQUOTABLE = re.compile(r"[\n\r\"#\\]")
 
 
-class ValueFault(ValueError):
+class ValueTextError(ValueError):
     """A value that cannot stand in slurm.conf; the text is the end of a sentence."""
 
 
@@ -82,19 +86,19 @@ class Settled:
 def value_text(value: Any) -> str:
     """Return a value as slurm.conf writes it: true as YES, a list joined by commas, blanks in quotes.
 
-    Raises ValueFault where no form exists.
+    Raises ValueTextError where no form exists.
     """
     if isinstance(value, bool):
         return "YES" if value else "NO"
     if isinstance(value, (list, tuple)):
         return ",".join(value_text(item) for item in value)
     if not isinstance(value, (str, int, float)):
-        raise ValueFault("a text, a number, true, false or a list of them is needed")
+        raise ValueTextError("a text, a number, true, false or a list of them is needed")
     text = str(value).strip()
     if _UNQUOTABLE.search(text):
-        raise ValueFault("it has a quote, '#', backslash or line break")
+        raise ValueTextError("it has a quote, '#', backslash or line break")
     if not text:
-        raise ValueFault("it is empty")
+        raise ValueTextError("it is empty")
     return f'"{text}"' if re.search(r"\s", text) else text
 
 
@@ -116,7 +120,7 @@ def _canonical(given: Mapping[str, Any], release: Release, found: list[Finding])
         else:
             try:
                 text = value_text(value)
-            except ValueFault as exc:
+            except ValueTextError as exc:
                 found.append(finding("SLM014", parameter=name, given=repr(value), reason=exc))
                 continue
             if known in _WHOLE and not text.isdecimal():
@@ -146,7 +150,7 @@ def _settle_layout(given: dict[str, str], machine: Machine, found: list[Finding]
     fields = {
         "parameter": "/".join(wanted),
         "given": "/".join(str(value) for value in wanted.values()),
-        "detected": f"Sockets={real.sockets} CoresPerSocket={real.cores_per_socket} ThreadsPerCore={real.threads_per_core}",
+        "detected": "/".join(f"{name}={value}" for name, value in zip(_LAYOUT, dataclasses.astuple(real), strict=True)),
     }
     cores = asked.sockets * asked.cores_per_socket
     product = cores * asked.threads_per_core
@@ -215,13 +219,13 @@ def _settle_spare_cores(given: dict[str, str], cores: int, found: list[Finding])
 
 
 def _gres_entries(text: str) -> list[tuple[str, str, int]]:
-    """Return (name, type, count) of a Gres value. Raises ValueFault where the count is missing or not a number."""
+    """Return (name, type, count) of a Gres value. Raises ValueTextError where the count is missing or not a number."""
     entries = []
     for entry in text.strip('"').split(","):
         name, _colon, rest = entry.strip().partition(":")
         kind, _colon, count = rest.rpartition(":")
         if not name or not count.isdecimal():
-            raise ValueFault(f"'{entry}' is not name[:type]:count")
+            raise ValueTextError(f"'{entry}' is not name[:type]:count")
         entries.append((name, kind, int(count)))
     return entries
 
@@ -235,10 +239,10 @@ def _settle_gres(
     text = given.pop("Gres")
     try:
         entries = _gres_entries(text)
-    except ValueFault as exc:
+    except ValueTextError as exc:
         found.append(finding("SLM014", parameter="Gres", given=text, reason=exc))
         return derived, ()
-    others = tuple(f"{name}:{kind}:{count}" if kind else f"{name}:{count}" for name, kind, count in entries if name != "gpu")
+    others = tuple(":".join(filter(None, (name, kind, str(count)))) for name, kind, count in entries if name != "gpu")
     asked = tuple((kind, count) for name, kind, count in entries if name == "gpu")
     detected = ",".join(f"gpu:{kind}:{count}" for kind, count in derived) or "no GPU"
     have = dict(derived)

@@ -4,15 +4,16 @@
 """Partitions: one of all nodes, one per GPU model, and what the operator adds or changes.
 
 A GPU type partition holds the nodes with whole GPUs of a model (``h100``) or with MIG devices of it (``h100_mig``,
-whatever their profiles: reshaping MIG must not delete a partition with its jobs). Each gets DefCpuPerGPU and DefMemPerGPU
-from its smallest share, so that as many jobs of one GPU as a node has GPUs fit on any of its nodes.
+whatever their profiles: reshaping MIG must not delete a partition with its jobs). Each gets DefCpuPerGPU and
+DefMemPerGPU from its smallest share, so that as many jobs of one GPU as a node has GPUs fit on any of its nodes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import Problem, make
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import (
@@ -22,7 +23,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
     unfold,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import NodeKind
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import ValueFault, value_text
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import ValueTextError, value_text
 
 __all__ = ["Partition", "PartitionRules", "partitions"]
 
@@ -32,12 +33,23 @@ _GPU_TYPE = "gpu_type:"
 # Parameters of a PartitionName line (slurm.conf(5)). An unknown one stops every daemon of the cluster.
 PARTITION_PARAMETERS = frozenset(
     {
-        *("AllocNodes", "AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "CpuBind", "DefaultTime", "DefCpuPerGPU"),
-        *("DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode", "DenyAccounts", "DenyQos", "DisableRootJobs", "ExclusiveTopo"),
-        *("ExclusiveUser", "GraceTime", "Hidden", "JobDefaults", "LLN", "MaxCPUsPerNode", "MaxCPUsPerSocket"),
+        *("AllocNodes", "AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "CpuBind", "DefaultTime"),
+        *("DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode", "DenyAccounts", "DenyQos"),
+        *(
+            "DisableRootJobs",
+            "ExclusiveTopo",
+            "ExclusiveUser",
+            "GraceTime",
+            "Hidden",
+            "JobDefaults",
+            "LLN",
+            "MaxCPUsPerNode",
+            "MaxCPUsPerSocket",
+        ),
         *("MaxMemPerCPU", "MaxMemPerNode", "MaxNodes", "MaxTime", "MinNodes", "OverSubscribe", "OverTimeLimit"),
         *("PowerDownOnIdle", "PreemptMode", "PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "ResumeTimeout"),
-        *("RootOnly", "SelectTypeParameters", "State", "SuspendTime", "SuspendTimeout", "Topology", "TRESBillingWeights"),
+        *("RootOnly", "SelectTypeParameters", "State", "SuspendTime", "SuspendTimeout", "Topology"),
+        "TRESBillingWeights",
     }
 )
 _CANONICAL = {name.lower(): name for name in PARTITION_PARAMETERS}
@@ -87,7 +99,9 @@ class _Draft:
 class _Chooser:
     """Turns the entries of ``nodes`` of an item into node names."""
 
-    def __init__(self, kinds: Mapping[str, NodeKind], left_out: Iterable[str], groups: Mapping[str, Iterable[str]]) -> None:
+    def __init__(
+        self, kinds: Mapping[str, NodeKind], left_out: Iterable[str], groups: Mapping[str, Iterable[str]]
+    ) -> None:
         self.nodes = frozenset(kinds)
         self.known = self.nodes | frozenset(left_out)
         self.groups = groups
@@ -156,7 +170,7 @@ def _parameters(partition: str, given: Mapping[str, Any], problems: list[Problem
         else:
             try:
                 result[known] = value_text(value)
-            except ValueFault as exc:
+            except ValueTextError as exc:
                 reason = f"has an unusable value: {exc}"
                 problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
     return result
@@ -208,7 +222,7 @@ def _apply_items(drafts: dict[str, _Draft], chooser: _Chooser, rules: PartitionR
 
 
 def _choose_default(drafts: Sequence[_Draft], problems: list[Problem]) -> str | None:
-    """Return the one default: the marked one, else the first that is not marked as none (the partition of all nodes)."""
+    """Return the one default: the marked one, else the first that is not marked as none."""
     marked = [draft.name for draft in drafts if draft.default]
     if len(marked) > 1:
         problems.append(make("SLM025", "", partitions=", ".join(marked)))
@@ -220,12 +234,7 @@ def _choose_default(drafts: Sequence[_Draft], problems: list[Problem]) -> str | 
 
 def _with_shares(draft: _Draft, kinds: Mapping[str, NodeKind]) -> dict[str, str]:
     """Return the parameters with DefCpuPerGPU and DefMemPerGPU added where the operator has not set a rival."""
-    shares = [
-        share
-        for name in draft.nodes
-        for family, share in kinds[name].shares
-        if draft.gpu_type in (None, family)
-    ]
+    shares = [share for name in draft.nodes for family, share in kinds[name].shares if draft.gpu_type in (None, family)]
     result = dict(draft.parameters)
     if not shares or "JobDefaults" in result:
         return result

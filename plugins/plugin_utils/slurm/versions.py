@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["KNOWN", "OLDEST", "Release", "parse", "release", "version_known"]
+__all__ = ["AUTODETECT_NVIDIA_SINCE", "KNOWN", "OLDEST", "Release", "parse", "release", "version_known"]
 
 OLDEST = (22, 5)
+AUTODETECT_NVIDIA_SINCE = (24, 11)
 # Feature releases of Slurm that this collection knows; patch levels do not change the rules used here.
 KNOWN = ((22, 5), (23, 2), (23, 11), (24, 5), (24, 11), (25, 5), (25, 11), (26, 5))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from calendar import timegm
 from dataclasses import dataclass
-from typing import Callable, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Mapping, Sequence, Tuple
 
 Run = Callable[[Sequence[str]], Tuple[int, str, str]]
 
@@ -48,7 +48,7 @@ class Unit:
     result: str
     main_pid: int
     restarts: int
-    started_us: Optional[int]
+    started_us: int | None
 
     @property
     def known(self) -> bool:
@@ -75,7 +75,7 @@ def show(run: Run, name: str) -> Unit:
     return parse(name, out)
 
 
-def parse(name: str, text: str, now_us: Optional[int] = None, monotonic_us: Optional[int] = None) -> Unit:
+def parse(name: str, text: str, now_us: int | None = None, monotonic_us: int | None = None) -> Unit:
     """Return the unit that ``text``, the output of ``systemctl show``, describes.
 
     The start is read from the real-time stamp where it is printed in UTC with microseconds. Otherwise it is computed
@@ -95,14 +95,14 @@ def parse(name: str, text: str, now_us: Optional[int] = None, monotonic_us: Opti
 
 
 def journal(run: Run, name: str, lines: int = 20) -> str:
-    """Return the last ``lines`` lines that the unit wrote to the journal, or a sentence that says why there are none."""
+    """Return the last ``lines`` lines that the unit wrote to the journal, or a sentence that says why not."""
     status, out, err = run(["journalctl", "--no-pager", "--quiet", "-o", "short-iso", "-n", str(lines), "-u", name])
     if status != 0:
         return f"(journalctl failed: {(err or out).strip()})"
     return out.rstrip() or f"(the journal has no line of {name})"
 
 
-def epoch(microseconds: Optional[int]) -> Optional[float]:
+def epoch(microseconds: int | None) -> float | None:
     """Return seconds since the epoch for ``microseconds``; None stays None."""
     return None if microseconds is None else microseconds / _MICROSECONDS
 
@@ -112,7 +112,7 @@ def _number(values: Mapping[str, str], key: str) -> int:
     return int(value) if value.isdigit() else 0
 
 
-def _started(values: Mapping[str, str], now_us: Optional[int], monotonic_us: Optional[int]) -> Optional[int]:
+def _started(values: Mapping[str, str], now_us: int | None, monotonic_us: int | None) -> int | None:
     stamp = _utc_stamp(values.get("ExecMainStartTimestamp", ""))
     if stamp is not None:
         return stamp
@@ -126,7 +126,7 @@ def _started(values: Mapping[str, str], now_us: Optional[int], monotonic_us: Opt
     return now_us - (monotonic_us - since_boot)
 
 
-def _utc_stamp(text: str) -> Optional[int]:
+def _utc_stamp(text: str) -> int | None:
     """Return microseconds since the epoch for ``Mon 2026-11-30 19:31:44.123456 UTC``, None for any other form.
 
     A stamp without microseconds is refused: a file written in the second of the start could not be told from an older

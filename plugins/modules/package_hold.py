@@ -19,8 +19,8 @@ attributes:
   check_mode:
     support: full
     description: >-
-      Nothing is marked. A package that is not installed yet counts as one that would be marked instead of failing, because
-      in check mode nothing was installed before.
+      Nothing is marked. A package that is not installed yet counts as one that would be marked instead of failing,
+      because in check mode nothing was installed before.
   diff_mode:
     support: full
     description: Shows the marks of the packages that change.
@@ -58,7 +58,7 @@ packages:
   sample: [slurm-client, slurmd]
 """
 
-from typing import Dict, Iterable, List, NamedTuple
+from typing import Iterable, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -74,7 +74,7 @@ class Package(NamedTuple):
     selection: str
 
 
-def parse(text: str) -> List[Package]:
+def parse(text: str) -> list[Package]:
     """Return the installed packages of a ``dpkg-query --show`` output in the format that this module asks for."""
     packages = []
     for line in text.splitlines():
@@ -84,7 +84,7 @@ def parse(text: str) -> List[Package]:
     return packages
 
 
-def missing(names: Iterable[str], packages: Iterable[Package]) -> List[str]:
+def missing(names: Iterable[str], packages: Iterable[Package]) -> list[str]:
     """Return those of ``names`` (``package`` or ``package:architecture``) that are not installed, sorted."""
     known = {package.name for package in packages} | {package.qualified for package in packages}
     return sorted(name for name in set(names) if name not in known and name.split(":")[0] not in known)
@@ -115,8 +115,8 @@ def main() -> None:
             msg=f"These packages are to be {module.params['state']} but are not installed: {', '.join(absent)}. "
             "Install them first or take them off the list."
         )
-    before: Dict[str, str] = {p.qualified: p.selection for p in installed if p.selection != wanted}
-    before.update({name: "not installed" for name in absent})
+    before = {package.qualified: package.selection for package in installed if package.selection != wanted}
+    before.update(dict.fromkeys(absent, "not installed"))
     changes = sorted(before)
     if changes and not module.check_mode:
         selections = "".join(f"{name}\t{wanted}\n" for name in changes)

@@ -79,9 +79,10 @@ waited:
 
 import socket
 import time
-from typing import Callable, Optional, Tuple
+from typing import Callable
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils import systemd
 
 _POLL = 0.3  # seconds between two looks
@@ -103,17 +104,17 @@ def wait(
     timeout: float,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Tuple[systemd.Unit, str]:
+) -> tuple[systemd.Unit, str]:
     """Watch a unit until it has been up without a break for ``settle`` seconds.
 
-    ``look`` reads the unit, ``probe`` tells whether its port answers. Returns the last state seen and why the service is
-    not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
+    ``look`` reads the unit, ``probe`` tells whether its port answers. Returns the last state seen and why the service
+    is not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
     longer than ``settle`` seconds without systemd starting it.
     """
     end = clock() + timeout
-    steady_since: Optional[float] = None
-    down_since: Optional[float] = None
-    identity: Optional[Tuple[int, int]] = None
+    steady_since: float | None = None
+    down_since: float | None = None
+    identity: tuple[int, int] | None = None
     while True:
         unit = look()
         now = clock()
@@ -152,7 +153,8 @@ def failure(unit: systemd.Unit, why: str, where: str, journal: str) -> str:
             f"restarted by systemd {unit.restarts} times, main process {unit.main_pid or 'none'}{where}.",
             f"Last lines of its journal:\n{journal}",
             f"What to do: find the first error or fatal line above (more with `journalctl -u {unit.name}` and in the "
-            f"log file of the service), mend it, check with `systemctl restart {unit.name}`, then run the playbook again.",
+            f"log file of the service), mend it, check with `systemctl restart {unit.name}`, then run the playbook "
+            "again.",
         )
     )
 

@@ -77,13 +77,14 @@ reason:
 """
 
 import os
-from typing import Iterable, Optional, Tuple
+from typing import Iterable
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils import systemd
 
 
-def newest(files: Iterable[str]) -> Optional[Tuple[int, str]]:
+def newest(files: Iterable[str]) -> tuple[int, str] | None:
     """Return (time of change in microseconds since the epoch, path) of the newest existing file, None without one."""
     times = []
     for path in files:
@@ -94,7 +95,7 @@ def newest(files: Iterable[str]) -> Optional[Tuple[int, str]]:
     return max(times) if times else None
 
 
-def stale_reason(unit: systemd.Unit, files: Iterable[str], since: Optional[float]) -> str:
+def stale_reason(unit: systemd.Unit, files: Iterable[str], since: float | None) -> str:
     """Return why ``unit`` must be started again, or an empty string. ``since`` is in seconds since the epoch."""
     if not unit.active:
         return f"{unit.name} does not run ({unit.active_state})"

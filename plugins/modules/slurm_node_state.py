@@ -12,8 +12,8 @@ short_description: Drain Slurm nodes and resume those that were drained by this 
 version_added: "0.1.0"
 description:
   - Drains nodes with a reason that starts with C(steelrack:), so that it can be told later who did it.
-  - Resumes only nodes whose reason starts like that. A node that a person, a health check or Slurm itself drained is left
-    alone in both directions and named in RV(left_alone).
+  - Resumes only nodes whose reason starts like that. A node that a person, a health check or Slurm itself drained is
+    left alone in both directions and named in RV(left_alone).
   - Must run where C(scontrol) reaches the controller, as root or SlurmUser.
 author:
   - steelrack contributors (@steelrack)
@@ -82,7 +82,7 @@ left_alone:
 """
 
 import re
-from typing import Dict, Iterable, List, NamedTuple, Tuple
+from typing import Iterable, NamedTuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -119,7 +119,7 @@ class Node(NamedTuple):
         return self.reason.startswith(_PREFIX)
 
 
-def parse(output: str) -> Dict[str, Node]:
+def parse(output: str) -> dict[str, Node]:
     """Return the nodes of a ``scontrol show node --oneliner`` output by name; other lines are passed over."""
     nodes = {}
     for line in output.splitlines():
@@ -135,21 +135,19 @@ def full_reason(reason: str) -> str:
     return line if line.startswith(_PREFIX) else _PREFIX + line
 
 
-def plan(nodes: Iterable[Node], state: str, reason: str) -> Tuple[List[str], Dict[str, str]]:
+def plan(nodes: Iterable[Node], state: str, reason: str) -> tuple[list[str], dict[str, str]]:
     """Return (names of the nodes to change, reasons of the nodes to leave alone) for the wanted ``state``."""
-    change: List[str] = []
-    left_alone: Dict[str, str] = {}
+    change: list[str] = []
+    left_alone: dict[str, str] = {}
     for node in nodes:
         if node.drained and not node.ours:
             left_alone[node.name] = node.reason or "drained without a reason"
-        elif state == "drain" and (not node.drained or node.text != reason):
-            change.append(node.name)
-        elif state == "resume" and node.drained:
+        elif node.drained if state == "resume" else not node.drained or node.text != reason:
             change.append(node.name)
     return change, left_alone
 
 
-def show(module: AnsibleModule) -> Dict[str, Node]:
+def show(module: AnsibleModule) -> dict[str, Node]:
     """Return all nodes that the controller knows, by name."""
     status, out, err = module.run_command(["scontrol", "show", "node", "--all", "--oneliner"])
     if status != 0:
@@ -160,7 +158,7 @@ def show(module: AnsibleModule) -> Dict[str, Node]:
     return parse(out)
 
 
-def update(module: AnsibleModule, names: List[str], settings: List[str]) -> None:
+def update(module: AnsibleModule, names: list[str], settings: list[str]) -> None:
     """Apply ``settings`` (``Key=value``) to the nodes ``names``; fails with the answer of scontrol."""
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]

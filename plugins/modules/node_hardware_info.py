@@ -146,8 +146,8 @@ node_hardware:
           description: CPUs that are present but offline, V("") for none, or V(null).
           type: str
     memory_mib:
-      description: Memory in MiB of all NUMA nodes that have CPUs, rounded down, or V(null). GPU memory that appears as
-        a NUMA node does not count.
+      description: Memory in MiB that is near to CPUs, rounded down, or V(null). GPU memory that appears as a NUMA node
+        without CPUs does not count.
       type: int
       sample: 2063878
     gpus:
@@ -361,6 +361,7 @@ node_hardware:
 import datetime
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence, EvidenceError
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, FrozenSet, Iterable, Mapping, Sequence
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import cpulist
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
@@ -39,18 +39,18 @@ class Topology:
     ``packages`` holds, in hwloc's order, the cores of each package; a core is the ascending tuple of its online CPUs.
     """
 
-    online: Tuple[int, ...]
-    offline: Tuple[int, ...]
-    packages: Tuple[Tuple[Tuple[int, ...], ...], ...]
+    online: tuple[int, ...]
+    offline: tuple[int, ...]
+    packages: tuple[tuple[tuple[int, ...], ...], ...]
     hybrid: bool = False
     siblings_off: bool = False
 
     @property
-    def cores(self) -> Tuple[Tuple[int, ...], ...]:
+    def cores(self) -> tuple[tuple[int, ...], ...]:
         """Return all cores; the index of a core is its abstract id."""
         return tuple(core for package in self.packages for core in package)
 
-    def core_ids(self, cpus: Iterable[int]) -> List[int]:
+    def core_ids(self, cpus: Iterable[int]) -> list[int]:
         """Return the abstract ids of the cores that have at least one of the CPUs."""
         wanted = set(cpus)
         return [number for number, core in enumerate(self.cores) if wanted.intersection(core)]
@@ -58,7 +58,7 @@ class Topology:
 
 def order_cores(
     cores: Iterable[CpuSet], packages: Iterable[CpuSet], nodes: Sequence[CpuSet], caches: Sequence[CpuSet]
-) -> Tuple[Tuple[Tuple[int, ...], ...], ...]:
+) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """Return the cores of each package in hwloc's order.
 
     NUMA nodes that cut through a core are left out of account, as hwloc drops them.
@@ -67,7 +67,7 @@ def order_cores(
     if any(core & node and not core <= node for core in cores for node in nodes):
         nodes = ()
 
-    def key(core: CpuSet) -> Tuple[int, int, int]:
+    def key(core: CpuSet) -> tuple[int, int, int]:
         return _lowest_of_group(nodes, core), _lowest_of_group(caches, core), min(core)
 
     return tuple(
@@ -100,7 +100,7 @@ def read_topology(evidence: Evidence, nodes: Iterable[NumaNode]) -> Topology:
     )
 
 
-def _online(evidence: Evidence) -> Tuple[List[int], List[int]]:
+def _online(evidence: Evidence) -> tuple[list[int], list[int]]:
     """Return the CPUs that are online and those that are present but offline."""
     try:
         listed = evidence.read(f"{_CPUS}/online")
@@ -118,13 +118,13 @@ def _online(evidence: Evidence) -> Tuple[List[int], List[int]]:
     return online, sorted(set(present) - set(online))
 
 
-def _groups(cpus: Iterable[int], usable: CpuSet, members: Callable[[int], Optional[CpuSet]]) -> List[CpuSet]:
+def _groups(cpus: Iterable[int], usable: CpuSet, members: Callable[[int], CpuSet | None]) -> list[CpuSet]:
     """Return disjoint groups of the usable CPUs, asking only one CPU of each group for its members.
 
     ``members`` may answer None for "in no group".
     """
-    groups: List[CpuSet] = []
-    seen: Set[int] = set()
+    groups: list[CpuSet] = []
+    seen: set[int] = set()
     for cpu in cpus:
         if cpu in seen:
             continue
@@ -155,7 +155,7 @@ def _siblings(evidence: Evidence, cpu: int, name: str, old_name: str) -> CpuSet:
     raise CpuTopologyError(f"{folder} has neither {name} nor {old_name}")
 
 
-def _third_level_cache(evidence: Evidence, cpu: int) -> Optional[CpuSet]:
+def _third_level_cache(evidence: Evidence, cpu: int) -> CpuSet | None:
     folder = f"{_CPUS}/cpu{cpu}/cache"
     for name in reversed(evidence.names(folder) or []):
         if name.startswith("index") and evidence.read(f"{folder}/{name}/level") == "3":
@@ -169,9 +169,9 @@ def _third_level_cache(evidence: Evidence, cpu: int) -> Optional[CpuSet]:
 
 def describe(
     evidence: Evidence, host: str, nodes: Sequence[NumaNode]
-) -> Tuple[Dict[str, Any], Optional[Topology], List[Problem]]:
+) -> tuple[dict[str, Any], Topology | None, list[Problem]]:
     """Return the record's ``cpu`` section, the topology where core ids can be used, and the problems."""
-    section: Dict[str, Any] = {
+    section: dict[str, Any] = {
         "architecture": _architecture(evidence),
         "model": _model(evidence),
         "sockets": None,
@@ -201,7 +201,7 @@ def describe(
     return section, usable, [problem] if problem else []
 
 
-def _fault(topology: Topology, host: str) -> Optional[Problem]:
+def _fault(topology: Topology, host: str) -> Problem | None:
     """Return what keeps Slurm from describing the topology with one number each of sockets, cores and threads."""
     threads = {len(core) for core in topology.cores}
     cores = {len(package) for package in topology.packages}
@@ -222,7 +222,7 @@ def _fault(topology: Topology, host: str) -> Optional[Problem]:
     return None
 
 
-def _node(node: NumaNode, topology: Optional[Topology], online: Sequence[int] = ()) -> Mapping[str, Any]:
+def _node(node: NumaNode, topology: Topology | None, online: Sequence[int] = ()) -> Mapping[str, Any]:
     cpus = set(node.cpus).intersection(online) if online else node.cpus
     return {
         "id": node.number,
@@ -232,11 +232,11 @@ def _node(node: NumaNode, topology: Optional[Topology], online: Sequence[int] = 
     }
 
 
-def _architecture(evidence: Evidence) -> Optional[str]:
+def _architecture(evidence: Evidence) -> str | None:
     return evidence.run("uname", "-m").output.strip() or None
 
 
-def _model(evidence: Evidence) -> Optional[str]:
+def _model(evidence: Evidence) -> str | None:
     text = evidence.read("/proc/cpuinfo", limit=_CPUINFO_BYTES) or ""
     match = re.search(r"^(?:model name|cpu)\s*:[ \t]*(\S.*?)\s*$", text, re.MULTILINE)  # x86 and Arm say the first
     return match[1] if match else None

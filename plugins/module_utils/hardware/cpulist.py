@@ -17,7 +17,7 @@ have strides (``0-110:2,1-111:2``), because position carries meaning in the map 
 from __future__ import annotations
 
 import re
-from typing import Iterable, List, Sequence
+from typing import Iterable, Sequence
 
 __all__ = ["CpuListError", "format_sequence", "format_set", "parse_mask", "parse_sequence", "parse_set"]
 
@@ -33,9 +33,9 @@ class CpuListError(ValueError):
         self.part = part
 
 
-def parse_sequence(text: str) -> List[int]:
+def parse_sequence(text: str) -> list[int]:
     """Return the numbers of ``text`` in the order in which it names them; blank text gives an empty list."""
-    numbers: List[int] = []
+    numbers: list[int] = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         match = _RUN.fullmatch(part)
         if match is None:
@@ -47,12 +47,12 @@ def parse_sequence(text: str) -> List[int]:
     return numbers
 
 
-def parse_set(text: str) -> List[int]:
+def parse_set(text: str) -> list[int]:
     """Return the numbers of ``text`` ascending and each once."""
     return sorted(set(parse_sequence(text)))
 
 
-def parse_mask(text: str) -> List[int]:
+def parse_mask(text: str) -> list[int]:
     """Return the numbers of the bits that are set in a kernel mask: comma-separated groups of 32 bits in hex."""
     digits = "".join(group.strip().rjust(8, "0") for group in text.strip().split(","))
     try:

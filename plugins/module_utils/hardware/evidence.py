@@ -14,11 +14,12 @@ make a bundle of it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence
+from typing import Sequence
 
 __all__ = ["COMMAND_MISSING", "COMMAND_TIMED_OUT", "Command", "Evidence", "EvidenceError", "command_file"]
 
@@ -68,9 +69,9 @@ class Evidence:
                 raise EvidenceError(f"the evidence root {root} is not a folder on this machine")
         self._roots = [os.path.abspath(root) for root in roots]
         self._timeout = timeout
-        self.taken: Dict[str, bytes] = {}
+        self.taken: dict[str, bytes] = {}
 
-    def read_bytes(self, path: str, limit: int = _LARGEST_FILE) -> Optional[bytes]:
+    def read_bytes(self, path: str, limit: int = _LARGEST_FILE) -> bytes | None:
         """Return at most ``limit`` bytes of the file ``path`` (absolute), or None where it cannot be read."""
         for root in self._roots:
             try:
@@ -82,7 +83,7 @@ class Evidence:
             return content
         return None
 
-    def read(self, path: str, limit: int = _LARGEST_FILE) -> Optional[str]:
+    def read(self, path: str, limit: int = _LARGEST_FILE) -> str | None:
         """Return the text of the file ``path`` without white space around it, or None where it cannot be read."""
         content = self.read_bytes(path, limit)
         return None if content is None else content.decode("utf-8", "replace").strip()
@@ -94,7 +95,7 @@ class Evidence:
             self.taken.setdefault(path.lstrip("/"), b"")
         return found
 
-    def names(self, folder: str) -> Optional[List[str]]:
+    def names(self, folder: str) -> list[str] | None:
         """Return the sorted names in ``folder``, or None where no root has it."""
         for root in self._roots:
             try:
@@ -140,7 +141,7 @@ def _below(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
-def _recorded(root: str, name: str) -> Optional[Command]:
+def _recorded(root: str, name: str) -> Command | None:
     path = os.path.join(root, name)
     try:
         with open(path, "rb") as stream:
@@ -159,10 +160,8 @@ def _recorded(root: str, name: str) -> Optional[Command]:
 
 def _abandon(process: subprocess.Popen[bytes]) -> None:
     """Stop the process and its children; wait for it only a moment, a hung driver must not hang the caller."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     try:
         process.communicate(timeout=_GRACE)
     except subprocess.TimeoutExpired:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Union
+from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
 
@@ -15,7 +15,7 @@ __all__ = ["read_adapters"]
 _CLASS = "/sys/class/infiniband"
 
 
-def read_adapters(evidence: Evidence) -> List[Dict[str, Any]]:
+def read_adapters(evidence: Evidence) -> list[dict[str, Any]]:
     """Return the record's list of adapters, mlx5_2 before mlx5_10."""
     names = sorted(evidence.names(_CLASS) or (), key=_natural)
     return [
@@ -32,7 +32,7 @@ def read_adapters(evidence: Evidence) -> List[Dict[str, Any]]:
     ]
 
 
-def _port(evidence: Evidence, folder: str, number: int) -> Dict[str, Any]:
+def _port(evidence: Evidence, folder: str, number: int) -> dict[str, Any]:
     link_layer = evidence.read(f"{folder}/link_layer") or None
     state = re.fullmatch(r"\d+: (\w+)", evidence.read(f"{folder}/state") or "")
     # Only on InfiniBand is the second half of the first GID the port's GUID; on Ethernet it is made of an address.
@@ -47,18 +47,18 @@ def _port(evidence: Evidence, folder: str, number: int) -> Dict[str, Any]:
     }
 
 
-def _guid(text: Optional[str]) -> Optional[str]:
+def _guid(text: str | None) -> str | None:
     """Return a GUID such as ``a088:c203:0083:1594`` as 0x and 16 digits; all zeros mean that there is none."""
     digits = (text or "").replace(":", "").lower()
     return f"0x{digits}" if re.fullmatch(r"[0-9a-f]{16}", digits) and digits.strip("0") else None
 
 
-def _rate(text: Optional[str]) -> Optional[Union[int, float]]:
+def _rate(text: str | None) -> int | float | None:
     match = re.match(r"(\d+)(\.\d+)? Gb/sec", text or "")
     if match is None:
         return None
     return float(match[1] + match[2]) if match[2] else int(match[1])
 
 
-def _natural(name: str) -> List[Union[int, str]]:
+def _natural(name: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Iterable, Optional, Tuple
+from typing import Iterable
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import cpulist
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
 
-__all__ = ["NumaNode", "read_nodes", "total_mib"]
+__all__ = ["NumaNode", "read_nodes", "total_mib", "with_cpus"]
 
 _NODES = "/sys/devices/system/node"
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d+)\s*kB")
@@ -27,14 +27,19 @@ class NumaNode:
     """One NUMA node: its number, its CPUs (ascending) and its memory in KiB (None: unknown)."""
 
     number: int
-    cpus: Tuple[int, ...]
-    memory_kib: Optional[int]
+    cpus: tuple[int, ...]
+    memory_kib: int | None
 
 
-def read_nodes(evidence: Evidence) -> Tuple[NumaNode, ...]:
-    """Return the NUMA nodes that have CPUs, by number; empty where the kernel shows none."""
-    numbers = sorted(int(name[4:]) for name in evidence.names(_NODES) or () if re.fullmatch(r"node\d+", name))
-    nodes = (_read_node(evidence, number) for number in numbers)
+def read_nodes(evidence: Evidence) -> tuple[NumaNode, ...]:
+    """Return all NUMA nodes by number; empty where the kernel shows none."""
+    names = evidence.names(_NODES) or ()
+    numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"node\d+", name))
+    return tuple(_read_node(evidence, number) for number in numbers)
+
+
+def with_cpus(nodes: Iterable[NumaNode]) -> tuple[NumaNode, ...]:
+    """Return those nodes that have CPUs."""
     return tuple(node for node in nodes if node.cpus)
 
 
@@ -48,18 +53,30 @@ def _read_node(evidence: Evidence, number: int) -> NumaNode:
     return NumaNode(number, tuple(cpus), _kib(evidence.read(f"{folder}/meminfo")))
 
 
-def total_mib(evidence: Evidence, nodes: Iterable[NumaNode]) -> Optional[int]:
-    """Return the memory of the nodes together in MiB, rounded down; without nodes the kernel's MemTotal counts.
+def total_mib(evidence: Evidence, nodes: Iterable[NumaNode]) -> int | None:
+    """Return the memory near to CPUs in MiB, rounded down, or None when it is unknown.
 
-    None when it is unknown for one of the nodes.
+    That is what the kernel calls MemTotal (and slurmd goes by) less the nodes without CPUs. Nodes with CPUs are summed
+    up only where MemTotal cannot be read: in virtual machines with a memory balloon the two differ, and then the sum
+    moves all the time.
     """
-    sizes = [node.memory_kib for node in nodes]
-    if not sizes:
-        sizes = [_kib(evidence.read("/proc/meminfo"))]
-    known = [size for size in sizes if size is not None]
-    return sum(known) // 1024 if len(known) == len(sizes) else None
+    nodes = tuple(nodes)
+    total = _kib(evidence.read("/proc/meminfo"))
+    if total is None:
+        return _mib(node.memory_kib for node in nodes if node.cpus) if nodes else None
+    return _mib([total, *(-(node.memory_kib or 0) for node in nodes if not node.cpus)])
 
 
-def _kib(meminfo: Optional[str]) -> Optional[int]:
+def _mib(sizes_kib: Iterable[int | None]) -> int | None:
+    """Return the sum of the sizes in MiB, or None when one of them is unknown or nothing is left."""
+    total = 0
+    for size in sizes_kib:
+        if size is None:
+            return None
+        total += size
+    return total // 1024 if total > 0 else None
+
+
+def _kib(meminfo: str | None) -> int | None:
     match = _MEM_TOTAL.search(meminfo or "")
     return int(match[1]) if match else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Mapping, Tuple
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.nvidia import SmiGpu
@@ -35,10 +35,10 @@ class MigName:
     uuid: str
 
 
-def parse_list(text: str) -> Dict[str, Dict[int, MigName]]:
+def parse_list(text: str) -> dict[str, dict[int, MigName]]:
     """Return GPU UUID -> MIG index -> name, from the text of ``nvidia-smi -L``."""
-    gpus: Dict[str, Dict[int, MigName]] = {}
-    devices: Dict[int, MigName] = {}
+    gpus: dict[str, dict[int, MigName]] = {}
+    devices: dict[int, MigName] = {}
     for line in text.splitlines():
         gpu = _GPU_LINE.match(line)
         device = _MIG_LINE.match(line)
@@ -51,7 +51,7 @@ def parse_list(text: str) -> Dict[str, Dict[int, MigName]]:
     return gpus
 
 
-def parse_capabilities(text: str) -> Dict[Tuple[int, ...], int]:
+def parse_capabilities(text: str) -> dict[tuple[int, ...], int]:
     """Return (minor, GPU instance) and (minor, GPU instance, compute instance) -> number of the capability file."""
     return {
         tuple(int(part) for part in match.groups()[:3] if part is not None): int(match[4])
@@ -60,8 +60,8 @@ def parse_capabilities(text: str) -> Dict[Tuple[int, ...], int]:
 
 
 def describe(
-    evidence: Evidence, host: str, gpu: SmiGpu, minor: Optional[int], names: Mapping[str, Mapping[int, MigName]]
-) -> Tuple[Dict[str, Any], List[Problem]]:
+    evidence: Evidence, host: str, gpu: SmiGpu, minor: int | None, names: Mapping[str, Mapping[int, MigName]]
+) -> tuple[dict[str, Any], list[Problem]]:
     """Return the record's ``mig`` section of one GPU and the problems with it.
 
     ``minor`` is the GPU's minor number, ``names`` the result of :func:`parse_list`.
@@ -72,7 +72,7 @@ def describe(
         return {"mode": "enabled", "instances": []}, [make("MIG001", host, pci=gpu.address), *_pending(host, gpu)]
     named = names.get(gpu.uuid or "", {})
     capabilities = parse_capabilities(evidence.read(_CAPABILITIES) or "")
-    instances: List[Dict[str, Any]] = []
+    instances: list[dict[str, Any]] = []
     for device in gpu.mig_devices:
         name = named.get(device.index)
         instances.append(
@@ -93,7 +93,7 @@ def describe(
     return {"mode": "enabled", "instances": instances}, problems
 
 
-def _files(minor: Optional[int], ids: Tuple[int, int], capabilities: Capabilities) -> List[str]:
+def _files(minor: int | None, ids: tuple[int, int], capabilities: Capabilities) -> list[str]:
     """Return the device files of one instance: its GPU, its GPU instance, its compute instance; empty if unknown."""
     if minor is None:
         return []
@@ -103,7 +103,7 @@ def _files(minor: Optional[int], ids: Tuple[int, int], capabilities: Capabilitie
     return [f"/dev/nvidia{minor}"] + [f"/dev/nvidia-caps/nvidia-cap{number}" for number in numbers]
 
 
-def _pending(host: str, gpu: SmiGpu) -> List[Problem]:
+def _pending(host: str, gpu: SmiGpu) -> list[Problem]:
     """Return a warning when the mode changes at the next reset: Slurm goes by the mode now in force."""
     if gpu.mig_pending in (None, gpu.mig_mode):
         return []

@@ -12,20 +12,32 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.pci import normalise
 
-__all__ = ["Driver", "Fabric", "KernelGpu", "MigDevice", "Report", "ReportError", "SmiGpu", "gpu_type", "lost_gpus",
-           "parse_report", "read_driver", "read_kernel_gpus"]
+__all__ = [
+    "Driver",
+    "Fabric",
+    "KernelGpu",
+    "MigDevice",
+    "Report",
+    "ReportError",
+    "SmiGpu",
+    "gpu_type",
+    "lost_gpus",
+    "parse_report",
+    "read_driver",
+    "read_kernel_gpus",
+]
 
 _PROC = "/proc/driver/nvidia"
 _NOTHING = re.compile(r"\[?(n/a|none|not supported|requested functionality has been deprecated|\?+|unknown)\]?", re.I)
 _TROUBLE = re.compile(r"err!|unknown error|gpu is lost|gpu requires reset", re.I)
 _GONE = re.compile(r"\[?gpu (is lost|requires reset)\]?", re.I)
 _NO_HANDLE = re.compile(
-    r"unable to determine the device handle for gpu\s*(?:\d+:\s+)?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d):\s*(.+)",
+    r"unable to determine the device handle for gpu\s*(?:\d+:\s+)?"
+    r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d):\s*(.+)",
     re.I,
 )
 # A driver was seen to nest the clock tables wrongly; nothing in them is of use here.
@@ -41,10 +53,10 @@ class ReportError(Exception):
 class Fabric:
     """NVLink fabric of a GPU, as nvidia-smi spells it; None where the GPU has none."""
 
-    cluster_uuid: Optional[str] = None
-    clique: Optional[int] = None
-    state: Optional[str] = None
-    status: Optional[str] = None
+    cluster_uuid: str | None = None
+    clique: int | None = None
+    state: str | None = None
+    status: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class MigDevice:
     index: int
     gpu_instance: int
     compute_instance: int
-    memory_mib: Optional[int]
+    memory_mib: int | None
 
 
 @dataclass(frozen=True)
@@ -62,24 +74,24 @@ class SmiGpu:
     """One GPU of the report. ``trouble`` holds the words with which nvidia-smi tells that the GPU is lost."""
 
     address: str
-    product: Optional[str]
-    uuid: Optional[str]
-    minor: Optional[int]
-    memory_mib: Optional[int]
-    mig_mode: Optional[str]
-    mig_pending: Optional[str]
-    mig_devices: Tuple[MigDevice, ...]
+    product: str | None
+    uuid: str | None
+    minor: int | None
+    memory_mib: int | None
+    mig_mode: str | None
+    mig_pending: str | None
+    mig_devices: tuple[MigDevice, ...]
     fabric: Fabric
-    trouble: Optional[str]
+    trouble: str | None
 
 
 @dataclass(frozen=True)
 class Report:
     """The GPUs in nvidia-smi's order, how many there should be, and whether faulty XML had to be repaired."""
 
-    driver: Optional[str]
-    attached: Optional[int]
-    gpus: Tuple[SmiGpu, ...]
+    driver: str | None
+    attached: int | None
+    gpus: tuple[SmiGpu, ...]
     repaired: bool
 
 
@@ -87,20 +99,20 @@ class Report:
 class KernelGpu:
     """One GPU as the kernel module itself lists it."""
 
-    product: Optional[str]
-    uuid: Optional[str]
-    minor: Optional[int]
+    product: str | None
+    uuid: str | None
+    minor: int | None
 
 
 @dataclass(frozen=True)
 class Driver:
     """Version and flavour (``open`` or ``closed``) of the loaded kernel module."""
 
-    version: Optional[str]
-    flavour: Optional[str]
+    version: str | None
+    flavour: str | None
 
 
-def gpu_type(product: Optional[str]) -> Optional[str]:
+def gpu_type(product: str | None) -> str | None:
     """Return the type that Slurm makes of a product name (gpu_common.c): lower case, each blank an underscore.
 
     >>> gpu_type("NVIDIA A100-SXM4-80GB")
@@ -109,7 +121,7 @@ def gpu_type(product: Optional[str]) -> Optional[str]:
     return product.lower().replace(" ", "_") if product else None
 
 
-def lost_gpus(text: str) -> Dict[str, str]:
+def lost_gpus(text: str) -> dict[str, str]:
     """Return PCI address -> reason for the GPUs to which nvidia-smi says, outside its XML, that it has no handle."""
     lost = {}
     for match in _NO_HANDLE.finditer(text):
@@ -187,33 +199,35 @@ def _fabric(element: ElementTree.Element) -> Fabric:
     )
 
 
-def _trouble(element: ElementTree.Element) -> Optional[str]:
+def _trouble(element: ElementTree.Element) -> str | None:
     """Return nvidia-smi's words for a GPU that is lost, or None.
 
     "GPU is lost" is believed wherever it stands. "ERR!" and "Unknown Error" stand in healthy GPUs too (a fan without
     a sensor); there they count only where the GPU's identity or its memory should be.
     """
-    identity = [element.findtext(tag) or "" for tag in ("product_name", "uuid", "minor_number", "fb_memory_usage/total")]
+    identity = [
+        element.findtext(tag) or "" for tag in ("product_name", "uuid", "minor_number", "fb_memory_usage/total")
+    ]
     words = [text for text in identity if _TROUBLE.search(text)]
     words += [leaf.text for leaf in element.iter() if leaf.text and _GONE.fullmatch(leaf.text.strip())]
     return words[0].strip() if words else None
 
 
-def _text(element: ElementTree.Element, tag: str) -> Optional[str]:
+def _text(element: ElementTree.Element, tag: str) -> str | None:
     text = (element.findtext(tag) or "").strip()
     return None if not text or _NOTHING.fullmatch(text) or _TROUBLE.search(text) else text
 
 
-def _number(text: Optional[str]) -> Optional[int]:
+def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdigit() else None
 
 
-def _mebibytes(text: Optional[str]) -> Optional[int]:
+def _mebibytes(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d+) Mi?B", text or "")
     return int(match[1]) if match else None
 
 
-def read_kernel_gpus(evidence: Evidence) -> Dict[str, KernelGpu]:
+def read_kernel_gpus(evidence: Evidence) -> dict[str, KernelGpu]:
     """Return PCI address -> GPU as /proc/driver/nvidia/gpus lists them; empty without the driver."""
     gpus = {}
     for name in evidence.names(f"{_PROC}/gpus") or ():
@@ -232,11 +246,11 @@ def read_kernel_gpus(evidence: Evidence) -> Dict[str, KernelGpu]:
     return gpus
 
 
-def _known(text: str) -> Optional[str]:
+def _known(text: str) -> str | None:
     return None if not text or _NOTHING.fullmatch(text) or _TROUBLE.search(text) else text
 
 
-def read_driver(evidence: Evidence) -> Optional[Driver]:
+def read_driver(evidence: Evidence) -> Driver | None:
     """Return the loaded kernel module's version and flavour, or None where it is not loaded."""
     text = evidence.read(f"{_PROC}/version")
     if text is None:

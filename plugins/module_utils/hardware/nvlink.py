@@ -10,7 +10,6 @@ that can reach each other over NVLink, through an NVSwitch too; so its numbers a
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Tuple
 
 __all__ = ["direct_links", "parse_matrix"]
 
@@ -19,7 +18,7 @@ _COLUMN = re.compile(r"\t|\s{2,}")
 _MOST_LINKS = 18  # of any GPU up to Blackwell; more in one row can only be a switch counted again and again
 
 
-def parse_matrix(text: str) -> Dict[Tuple[int, int], int]:
+def parse_matrix(text: str) -> dict[tuple[int, int], int]:
     """Return (row, column) -> number of bonded NVLinks between GPUs, both as nvidia-smi's indexes.
 
     Cells are found by the names in the heading, since the columns after the GPUs differ between driver versions.
@@ -41,12 +40,12 @@ def parse_matrix(text: str) -> Dict[Tuple[int, int], int]:
     return links
 
 
-def direct_links(matrix: Dict[Tuple[int, int], int]) -> List[Tuple[int, int, int]]:
+def direct_links(matrix: dict[tuple[int, int], int]) -> list[tuple[int, int, int]]:
     """Return (a, b, links) with a < b, ascending, for those pairs of which both ends tell the same.
 
     An empty list when a row has more links than any GPU: then they lead through a switch that the bus does not show.
     """
-    totals: Dict[int, int] = {}
+    totals: dict[int, int] = {}
     for (row, _column), links in matrix.items():
         totals[row] = totals.get(row, 0) + links
     if any(total > _MOST_LINKS for total in totals.values()):

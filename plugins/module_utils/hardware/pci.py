@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import cpulist
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
@@ -30,9 +29,9 @@ class PciGpu:
     """One GPU as the bus shows it. ``cpus`` are those near to it; None means unknown, as for ``numa``."""
 
     address: str
-    device_id: Optional[str]
-    numa: Optional[int]
-    cpus: Optional[Tuple[int, ...]]
+    device_id: str | None
+    numa: int | None
+    cpus: tuple[int, ...] | None
     fallen_off: bool
 
 
@@ -40,7 +39,7 @@ class PciGpu:
 class Bus:
     """The GPUs in PCI order and the number of NVSwitches."""
 
-    gpus: Tuple[PciGpu, ...]
+    gpus: tuple[PciGpu, ...]
     switches: int
 
 
@@ -56,12 +55,12 @@ def normalise(address: str) -> str:
     return f"{(match[1] or '').rjust(8, '0')}:{match[2]}:{match[3]}.{match[4]}"
 
 
-def position(address: str) -> Tuple[int, ...]:
+def position(address: str) -> tuple[int, ...]:
     """Return the sort key of a normalised address: domain, bus, device, function as numbers."""
     return tuple(int(part, 16) for part in re.split("[:.]", address))
 
 
-def read_bus(evidence: Evidence) -> Optional[Bus]:
+def read_bus(evidence: Evidence) -> Bus | None:
     """Return what the PCI bus shows of NVIDIA, or None where the bus cannot be looked at."""
     names = evidence.names(_DEVICES)
     if names is None:
@@ -94,11 +93,11 @@ def _read_gpu(evidence: Evidence, name: str) -> PciGpu:
     )
 
 
-def _node(text: Optional[str]) -> Optional[int]:
+def _node(text: str | None) -> int | None:
     """Return the NUMA node; -1 is the kernel's word for unknown."""
     return int(text) if text and text.isdigit() else None
 
 
-def _cpus(text: Optional[str]) -> Optional[Tuple[int, ...]]:
+def _cpus(text: str | None) -> tuple[int, ...] | None:
     """Return the CPU list as a tuple; an empty list says nothing, it does not say "none"."""
     return tuple(cpulist.parse_set(text)) if text else None

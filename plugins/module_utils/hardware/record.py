@@ -10,7 +10,7 @@ what they are. A GPU that the bus shows stays in the record, whatever the driver
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Iterable, Mapping, Sequence
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import (
     cpu,
@@ -32,19 +32,20 @@ from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems imp
 
 __all__ = ["take"]
 
-_NO_FABRIC: Dict[str, Any] = {"cluster_uuid": None, "clique": None, "state": None, "status": None}
+_NO_FABRIC: dict[str, Any] = {"cluster_uuid": None, "clique": None, "state": None, "status": None}
 _FABRIC_READY = ("Completed", "Success")
 _UNNAMED = "Graphics Device"  # what a driver calls a card that is younger than itself
 
 
-def take(evidence: Evidence, host: str, taken_at: str) -> Dict[str, Any]:
+def take(evidence: Evidence, host: str, taken_at: str) -> dict[str, Any]:
     """Return the record (schema 1) of the machine behind ``evidence``.
 
     ``host`` is the inventory name, ``taken_at`` the time in UTC as ``2026-11-30T19:31:44Z``.
     """
-    nodes = memory.read_nodes(evidence)
+    all_nodes = memory.read_nodes(evidence)
+    nodes = memory.with_cpus(all_nodes)
     cpu_section, topology, problems = cpu.describe(evidence, host, nodes)
-    memory_mib = memory.total_mib(evidence, nodes)
+    memory_mib = memory.total_mib(evidence, all_nodes)
     if memory_mib is None:
         problems.append(make("MEM001", host))
     bus = pci.read_bus(evidence)
@@ -75,14 +76,14 @@ class _Places:
     """Turns what the bus says about nearness into terms of the record; unknown where the two do not fit together."""
 
     nodes: Sequence[memory.NumaNode]
-    topology: Optional[cpu.Topology]
+    topology: cpu.Topology | None
 
-    def numa(self, gpu: Optional[pci.PciGpu]) -> Optional[int]:
+    def numa(self, gpu: pci.PciGpu | None) -> int | None:
         """Return the NUMA node of the GPU if that node has CPUs."""
         known = gpu is not None and self._fits(gpu) and gpu.numa in [node.number for node in self.nodes]
         return gpu.numa if gpu is not None and known else None
 
-    def cores(self, gpu: Optional[pci.PciGpu]) -> Optional[str]:
+    def cores(self, gpu: pci.PciGpu | None) -> str | None:
         """Return the abstract ids of the near cores.
 
         Unknown too where CPU numbers have gaps: slurmd's own map of CPUs to cores breaks there.
@@ -104,19 +105,19 @@ class _Places:
 class _View:
     """What the driver says. ``blanket`` is the problem that explains why nvidia-smi names no GPU at all."""
 
-    driver: Optional[nvidia.Driver]
-    report: Optional[nvidia.Report]
+    driver: nvidia.Driver | None
+    report: nvidia.Report | None
     kernel: Mapping[str, nvidia.KernelGpu]
     lost: Mapping[str, str]
-    problems: List[Problem] = field(default_factory=list)
-    blanket: Optional[str] = None
+    problems: list[Problem] = field(default_factory=list)
+    blanket: str | None = None
 
-    def smi(self, address: str) -> Optional[nvidia.SmiGpu]:
+    def smi(self, address: str) -> nvidia.SmiGpu | None:
         gpus = self.report.gpus if self.report else ()
         return next((gpu for gpu in gpus if gpu.address == address), None)
 
 
-def _driver_view(evidence: Evidence, host: str, bus: Optional[pci.Bus]) -> _View:
+def _driver_view(evidence: Evidence, host: str, bus: pci.Bus | None) -> _View:
     """Ask the driver. A machine without GPUs owes no answer, so failures count only where the bus shows a GPU."""
     count = len(bus.gpus) if bus else 0
     driver = nvidia.read_driver(evidence)
@@ -156,7 +157,7 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0] or "no output"
 
 
-def _report_problems(host: str, report: nvidia.Report) -> List[Problem]:
+def _report_problems(host: str, report: nvidia.Report) -> list[Problem]:
     problems = []
     if report.repaired:
         problems.append(make("GPU014", host))
@@ -166,8 +167,8 @@ def _report_problems(host: str, report: nvidia.Report) -> List[Problem]:
 
 
 def _gpus(
-    evidence: Evidence, host: str, bus: Optional[pci.Bus], view: _View, places: _Places
-) -> Tuple[List[Dict[str, Any]], List[Problem]]:
+    evidence: Evidence, host: str, bus: pci.Bus | None, view: _View, places: _Places
+) -> tuple[list[dict[str, Any]], list[Problem]]:
     """Return the record's GPUs in PCI order with the problems of each."""
     on_bus = {gpu.address: gpu for gpu in bus.gpus} if bus else {}
     reported = {gpu.address for gpu in view.report.gpus} if view.report else set()
@@ -184,7 +185,7 @@ def _gpus(
     return gpus, problems
 
 
-def _mig_names(evidence: Evidence, report: Optional[nvidia.Report]) -> Mapping[str, Mapping[int, mig.MigName]]:
+def _mig_names(evidence: Evidence, report: nvidia.Report | None) -> Mapping[str, Mapping[int, mig.MigName]]:
     """Return the names of the MIG devices; nvidia-smi is asked again only where there are any."""
     if report is None or not any(gpu.mig_devices for gpu in report.gpus):
         return {}
@@ -195,11 +196,11 @@ def _gpu(
     evidence: Evidence,
     host: str,
     address: str,
-    seen: Optional[pci.PciGpu],
+    seen: pci.PciGpu | None,
     view: _View,
     places: _Places,
     names: Mapping[str, Mapping[int, mig.MigName]],
-) -> Tuple[Dict[str, Any], List[Problem]]:
+) -> tuple[dict[str, Any], list[Problem]]:
     smi = view.smi(address)
     kernel = view.kernel.get(address) or nvidia.KernelGpu(None, None, None)
     product = (smi.product if smi else None) or kernel.product
@@ -208,9 +209,11 @@ def _gpu(
     problems += _contradictions(host, address, smi, kernel)
     if smi is not None and minor is None and not problems:
         problems.append(make("GPU009", host, pci=address))
+    if smi is not None and product is None and not problems:
+        problems.append(make("GPU015", host, pci=address))
     if product == _UNNAMED:
         problems.append(make("GPU013", host, pci=address))
-    mig_section: Dict[str, Any] = {"mode": None, "instances": []}
+    mig_section: dict[str, Any] = {"mode": None, "instances": []}
     if smi is not None:
         mig_section, mig_problems = mig.describe(evidence, host, smi, minor, names)
         problems += mig_problems
@@ -231,9 +234,7 @@ def _gpu(
     }, problems
 
 
-def _health(
-    host: str, address: str, seen: Optional[pci.PciGpu], smi: Optional[nvidia.SmiGpu], view: _View
-) -> List[Problem]:
+def _health(host: str, address: str, seen: pci.PciGpu | None, smi: nvidia.SmiGpu | None, view: _View) -> list[Problem]:
     """Return the one problem that says that the GPU does not answer, or nothing."""
     if seen is not None and seen.fallen_off:
         return [make("GPU003", host, pci=address, detail="it has fallen off the bus, its PCI configuration reads ff")]
@@ -246,9 +247,7 @@ def _health(
     return []
 
 
-def _contradictions(
-    host: str, address: str, smi: Optional[nvidia.SmiGpu], kernel: nvidia.KernelGpu
-) -> List[Problem]:
+def _contradictions(host: str, address: str, smi: nvidia.SmiGpu | None, kernel: nvidia.KernelGpu) -> list[Problem]:
     """Compare nvidia-smi with the kernel module: a wrong minor number would give a job another GPU's device file."""
     if smi is None:
         return []
@@ -260,7 +259,7 @@ def _contradictions(
     ]
 
 
-def _fabric(smi: Optional[nvidia.SmiGpu]) -> Dict[str, Any]:
+def _fabric(smi: nvidia.SmiGpu | None) -> dict[str, Any]:
     if smi is None:
         return dict(_NO_FABRIC)
     fabric = smi.fabric
@@ -272,21 +271,21 @@ def _fabric(smi: Optional[nvidia.SmiGpu]) -> Dict[str, Any]:
     }
 
 
-def _fabric_problems(host: str, smi: nvidia.SmiGpu) -> List[Problem]:
+def _fabric_problems(host: str, smi: nvidia.SmiGpu) -> list[Problem]:
     fabric = smi.fabric
     if fabric.state is None or (fabric.state, fabric.status) == _FABRIC_READY:
         return []
     return [make("FAB001", host, pci=smi.address, state=fabric.state, status=fabric.status or "unknown")]
 
 
-def _worst(problems: Iterable[Problem]) -> Optional[str]:
+def _worst(problems: Iterable[Problem]) -> str | None:
     ranked = sorted(problems, key=lambda problem: problem.severity != ERROR)
     return ranked[0].id if ranked else None
 
 
 def _nvlinks(
-    evidence: Evidence, bus: Optional[pci.Bus], view: _View, gpus: Sequence[Mapping[str, Any]]
-) -> List[Dict[str, int]]:
+    evidence: Evidence, bus: pci.Bus | None, view: _View, gpus: Sequence[Mapping[str, Any]]
+) -> list[dict[str, int]]:
     """Return the direct links between GPUs as positions in ``gpus``.
 
     nvidia-smi is asked only where there can be any: several GPUs, all of them reported (its matrix goes by its own

@@ -9,7 +9,7 @@ together.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+from typing import Any, Mapping
 
 __all__ = ["RECORD", "SCHEMA", "faults", "ordered"]
 
@@ -17,7 +17,7 @@ SCHEMA = 1
 
 # A dictionary names keys in their order, a list holds the form of its elements, None stands for a plain value or a
 # list of plain values.
-RECORD: Dict[str, Any] = {
+RECORD: dict[str, Any] = {
     "schema": None,
     "host": None,
     "taken_at": None,
@@ -71,7 +71,7 @@ RECORD: Dict[str, Any] = {
 }
 
 
-def faults(record: Any, form: Any = RECORD, path: str = "node_hardware") -> List[str]:
+def faults(record: Any, form: Any = RECORD, path: str = "node_hardware") -> list[str]:
     """Return one sentence for each place where ``record`` lacks a key, has an unknown one or another structure."""
     if isinstance(form, dict):
         if not isinstance(record, Mapping):

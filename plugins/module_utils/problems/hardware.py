@@ -66,7 +66,7 @@ _CPU = (
         "CPU010",
         ERROR,
         "CPU layout differs from the record",
-        "{host} has {field} {found}, its record says {stored}.",
+        "The CPUs of {host} are laid out as {found}, its record says {stored}.",
         _ACCEPT,
     ),
 )
@@ -198,6 +198,13 @@ _GPU = (
         "nvidia-smi's report is faulty XML",
         "The report of `nvidia-smi -q -x` on {host} is not well-formed XML; all needed values could be read.",
         "Update the driver of {host} at the next opportunity.",
+    ),
+    Entry(
+        "GPU015",
+        ERROR,
+        "GPU without model name",
+        "The driver of {host} gives no product name for GPU {pci}, so it has no Slurm type.",
+        "Run `nvidia-smi -q` on {host}; reboot the node or update its driver.",
     ),
     Entry(
         "GPU020",

@@ -21,6 +21,7 @@ SECTIONS = {
     "GPU": "GPUs",
     "MIG": "Split GPUs (MIG)",
     "FAB": "NVLink and InfiniBand fabric",
+    "REC": "Records of the hardware and what is found now",
     "INV": "Inventory and variables",
     "SLM": "Derived Slurm configuration and its change",
     "VAL": "Validation of the running cluster",

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import ipaddress
 import os
 import pwd
 import re
@@ -42,6 +43,10 @@ _LEFT_OUT = (
     r"|SlurmSchedLogFile|SlurmSchedLogLevel"
 )
 _LEFT_OUT_PAIR = re.compile(rf'(^|(?<=\s))(?:{_LEFT_OUT})\s*=\s*(?:"[^"]*"|[^\s#]+)', re.IGNORECASE)
+_COMMENT = re.compile(r"(?<!\\)#.*$")
+_NODE_LINE = re.compile(r"^\s*NodeName\s*=\s*(?!DEFAULT(\s|$))", re.IGNORECASE)
+_NODE_ADDRESS = re.compile(r"(?<=\s)NodeAddr\s*=\s*(\S+)", re.IGNORECASE)
+_ADDRESSES = re.compile(r"(?<=\s)(?:NodeAddr|BcastAddr)\s*=\s*\S+", re.IGNORECASE)
 # These must be set where nodes are powered on demand; they are never called in the few seconds of a trial.
 _HARMLESS = ("SuspendProgram", "ResumeProgram", "ResumeFailProgram")
 
@@ -64,6 +69,7 @@ _CLONE_NEWNET = 0x40000000
 _CLONE_NEWNS = 0x00020000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _SIOCSIFFLAGS = 0x8914
+_SIOCSIFADDR = 0x8916
 _IFF_UP = 0x1
 
 
@@ -104,14 +110,41 @@ def trial_conf(text: str, folder: str, host: str) -> str:
 
 
 def trial_lines(text: str) -> list[str]:
-    """Return the lines of ``text`` without the parameters that a trial must not have."""
-    lines = []
-    for line in text.splitlines():
-        if line.lstrip().startswith("#"):
-            lines.append("")
-        else:
-            lines.append(_LEFT_OUT_PAIR.sub("", line))
-    return lines
+    """Return the lines of ``text`` without comments and the parameters that a trial must not have.
+
+    A continued line comes out as one line and blank ones, so that the numbers stay as they are.
+    """
+    lines: list[str] = []
+    held: list[str] = []
+    for raw in text.splitlines():
+        held.append(_COMMENT.sub("", raw).rstrip())
+        if held[-1].endswith("\\"):
+            held[-1] = held[-1][:-1]
+            continue
+        lines += [_trial_line(" ".join(held)), *[""] * (len(held) - 1)]
+        held = []
+    return [*lines, *held]
+
+
+def _trial_line(line: str) -> str:
+    line = _LEFT_OUT_PAIR.sub("", line)
+    if not _NODE_LINE.match(line) or _numeric(line):
+        return line
+    # Names cannot be resolved without a network, and slurmctld tries each for ten seconds.
+    return f"{_ADDRESSES.sub('', line).rstrip()} NodeAddr=127.0.0.1"
+
+
+def _numeric(line: str) -> bool:
+    """Whether a line of nodes names their addresses as numbers."""
+    match = _NODE_ADDRESS.search(line)
+    if match is None:
+        return False
+    try:
+        for address in parse.names(match.group(1)):
+            ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return True
 
 
 def judge(log: str, ended: bool, served: bool) -> Verdict:
@@ -191,6 +224,8 @@ def _isolation(files: Mapping[str, str]) -> Callable[[], None]:
     # With auth/slurm slurmctld makes a socket in /run and first removes the one that is there.
     own_run = auth is not None and auth.text.lower() == "auth/slurm"
     up = struct.pack("16sH14x", b"lo", _IFF_UP)
+    # Slurm asks for addresses of configured families only, and to the C library 127.0.0.1 alone is no such family.
+    address = struct.pack("16sHH4s8x", b"lo:1", socket.AF_INET, 0, socket.inet_aton("192.0.2.1"))
 
     def isolate() -> None:
         if libc.unshare(_CLONE_NEWNET | (_CLONE_NEWNS if own_run else 0)) != 0:
@@ -202,6 +237,7 @@ def _isolation(files: Mapping[str, str]) -> Callable[[], None]:
             raise OSError(ctypes.get_errno(), "mount")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             fcntl.ioctl(probe, _SIOCSIFFLAGS, up)
+            fcntl.ioctl(probe, _SIOCSIFADDR, address)
 
     return isolate
 

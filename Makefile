@@ -22,7 +22,7 @@ scenarios := $(patsubst molecule/%/molecule.yml,%,$(wildcard molecule/*/molecule
 CLUSTER_SCENARIOS ?= $(filter cluster,$(scenarios))
 # Longer scenarios, only in test-all: cluster-debian12 and the like.
 LONG_SCENARIOS ?= $(filter cluster-%,$(scenarios))
-ROLE_SCENARIOS ?= $(filter-out default shared $(CLUSTER_SCENARIOS) $(LONG_SCENARIOS),$(scenarios))
+ROLE_SCENARIOS ?= $(filter-out $(CLUSTER_SCENARIOS) $(LONG_SCENARIOS),$(scenarios))
 
 # A step, and after the colon the steps without which it makes no sense.
 QUICK_STEPS := lint unit docs-check changelog-check build-check sanity

@@ -61,24 +61,22 @@ def order_cores(
 ) -> tuple[tuple[tuple[int, ...], ...], ...]:
     """Return the cores of each package in hwloc's order.
 
-    NUMA nodes that cut through a core are left out of account, as hwloc drops them.
+    hwloc's objects form a tree by inclusion, and siblings stand by their lowest CPU. So a core's place is the list of
+    the lowest CPUs of all groups that hold it, from the largest group to the core itself. NUMA nodes that cut through
+    a core are left out of account, as hwloc drops them.
     """
     cores = list(cores)
     if any(core & node and not core <= node for core in cores for node in nodes):
         nodes = ()
+    groups = sorted({*nodes, *caches}, key=lambda group: (-len(group), min(group, default=0)))
 
-    def key(core: CpuSet) -> tuple[int, int, int]:
-        return _lowest_of_group(nodes, core), _lowest_of_group(caches, core), min(core)
+    def place(core: CpuSet) -> tuple[int, ...]:
+        return (*(min(group) for group in groups if core <= group), min(core))
 
     return tuple(
-        tuple(tuple(sorted(core)) for core in sorted((core for core in cores if core <= package), key=key))
+        tuple(tuple(sorted(core)) for core in sorted((core for core in cores if core <= package), key=place))
         for package in sorted(packages, key=min)
     )
-
-
-def _lowest_of_group(groups: Iterable[CpuSet], core: CpuSet) -> int:
-    """Return the lowest CPU of the group that holds the core; -1 where none does."""
-    return next((min(group) for group in groups if core <= group), -1)
 
 
 def read_topology(evidence: Evidence, nodes: Iterable[NumaNode]) -> Topology:

@@ -135,8 +135,7 @@ def _driver_view(evidence: Evidence, host: str, bus: pci.Bus | None) -> _View:
         try:
             report = nvidia.parse_report(command.output)
         except nvidia.ReportError as error:
-            looks_like_xml = "<nvidia_smi_log" in command.output
-            if looks_like_xml:
+            if command.status == 0 or "<nvidia_smi_log" in command.output:
                 failure = make("GPU007", host, detail=error)
             elif not lost:
                 failure = make("GPU006", host, status=command.status, detail=_first_line(command.output))
@@ -299,11 +298,9 @@ def _nvlinks(
     places = {gpu["pci"]: index for index, gpu in enumerate(gpus)}
     position = [places[gpu.address] for gpu in reported]
     links = nvlink.direct_links(nvlink.parse_matrix(evidence.run("nvidia-smi", "topo", "-m").output))
-    found = [
-        (*sorted((position[first], position[second])), count)
-        for first, second, count in links
-        if first < len(position) and second < len(position)
-    ]
+    if any(second >= len(position) for _first, second, _count in links):  # numbered otherwise than the report
+        return []
+    found = [(*sorted((position[first], position[second])), count) for first, second, count in links]
     return [
         {"a": first, "b": second, "links": count}
         for first, second, count in sorted(found)

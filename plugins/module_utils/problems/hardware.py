@@ -43,8 +43,7 @@ _CPU = (
         "CPU004",
         ERROR,
         "Cores of different kinds",
-        "{host} has performance and efficiency cores ({threads} threads a core); Slurm's versions count them "
-        "differently.",
+        "{host} has cores of different kinds ({threads} threads a core); Slurm's versions count them differently.",
         "Disable the efficiency cores in the firmware of {host}.",
     ),
     Entry(
@@ -146,7 +145,7 @@ _GPU = (
         "GPU007",
         ERROR,
         "nvidia-smi's report is broken",
-        "The report of `nvidia-smi -q -x` on {host} is incomplete: {detail}.",
+        "The report of `nvidia-smi -q -x` on {host} cannot be used: {detail}.",
         "Run `nvidia-smi -q -x` on {host} by hand; if it breaks off there too, reboot the node.",
     ),
     Entry(

@@ -37,6 +37,15 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _quoted(name: str, text: str) -> str:
+    """Return a value as it stands in a file: in quotes where it holds blanks (slurm.conf(5)), refused where it cannot be written."""
+    if '"' in text or "\n" in text:
+        raise ValueError(f"{name}: the value {text!r} holds a quote or a line break, which Slurm cannot read; write it without.")
+    if "#" in text:
+        raise ValueError(f"{name}: the value {text!r} holds '#', which begins a comment in Slurm's files; use a value without it.")
+    return f'"{text}"' if " " in text else text
+
+
 def _parts(value: Any) -> list[str]:
     return [part for part in _text(value).split(",") if part]
 
@@ -54,7 +63,8 @@ def conf_lines(
     to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the override's
     items are added to the default's, because the cluster does not work without the latter.
 
-    Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter.
+    Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter, or when a value
+    cannot be written into such a file.
     """
     denied_names = {name.lower(): name for name in denied}
     joined_names = {name.lower() for name in joined}
@@ -70,7 +80,8 @@ def conf_lines(
         if key.lower() in joined_names:
             value = list(dict.fromkeys(_parts(present) + _parts(value)))
         merged[key.lower()] = (name, value)
-    return [f"{name}={_text(value)}" for name, value in merged.values() if _text(value) != ""]
+    texts = [(name, _text(value)) for name, value in merged.values()]
+    return [f"{name}={_quoted(name, text)}" for name, text in texts if text != ""]
 
 
 def device_files(record: Mapping[str, Any]) -> list[str]:

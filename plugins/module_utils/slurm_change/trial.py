@@ -26,7 +26,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.slurm_change import parse
@@ -54,7 +54,7 @@ _HARMLESS = ("SuspendProgram", "ResumeProgram", "ResumeFailProgram")
 _SERVES = "Running as primary controller"
 _SETTLE = 1.0
 _POLL = 0.1
-_STOP = 5.0  # seconds from SIGTERM to SIGKILL
+_STOP = 3.0  # seconds from SIGTERM to SIGKILL
 
 _STAMP = re.compile(r"^(?:\[[^\]]*\]|slurmctld:|\S+T\S+)\s+")
 _LEVEL = re.compile(r"^(fatal|error):\s*(.*)$")
@@ -64,6 +64,9 @@ _EXPECTED = re.compile(
     r"|Network is unreachable|No route to host|Connection refused|[Uu]nable to contact|not responding"
     r"|MailProg|state file|save file|mpi/pmix|MPI: Cannot create context",
 )
+
+# slurmctld waits a minute for a file that will not come, then it ends.
+_HOPELESS = re.compile(r"error: .*cannot stat file .*retrying")
 
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWNS = 0x00020000
@@ -150,14 +153,12 @@ def _numeric(line: str) -> bool:
 def judge(log: str, ended: bool, served: bool) -> Verdict:
     """Return the verdict on the ``log`` of a trial whose slurmctld ``ended`` by itself or ``served``."""
     fatal, errors = findings(log)
-    if ended and not fatal:
-        fatal = errors or [log.strip().splitlines()[-1] if log.strip() else "slurmctld ended without a word"]
-    return Verdict(
-        done=True,
-        fatal=tuple(fatal),
-        errors=() if fatal else tuple(line for line in errors if not _EXPECTED.search(line)),
-        undecided=not fatal and not served,
-    )
+    errors = [line for line in errors if not _EXPECTED.search(line)]
+    if ended or fatal or _HOPELESS.search(log):
+        # The fatal line often says only that it is over; the errors before it say why.
+        last = log.strip().splitlines()[-1:] or ["slurmctld ended without a word"]
+        return Verdict(done=True, fatal=tuple([*errors, *fatal] or last))
+    return Verdict(done=True, errors=tuple(errors), undecided=not served)
 
 
 def findings(log: str) -> tuple[list[str], list[str]]:
@@ -188,7 +189,12 @@ def run(files: Mapping[str, str], conf_dir: str, slurmctld: str, timeout: float)
     folder = tempfile.mkdtemp(prefix="steelrack-trial-")
     try:
         _prepare(folder, files, conf_dir)
-        return _watch(folder, slurmctld, _isolation(files), timeout)
+        verdict = _watch(folder, slurmctld, _isolation(files), timeout)
+        return replace(
+            verdict,
+            fatal=tuple(line.replace(folder, conf_dir) for line in verdict.fatal),
+            errors=tuple(line.replace(folder, conf_dir) for line in verdict.errors),
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -276,7 +282,10 @@ def _follow(child: subprocess.Popen[bytes], read: Callable[[], str], timeout: fl
     while time.monotonic() < end:
         if child.poll() is not None:
             return True, False
-        if serves_since is None and _SERVES in read():
+        log = read() if serves_since is None else ""
+        if _HOPELESS.search(log):
+            return False, False
+        if _SERVES in log:
             serves_since = time.monotonic()
         if serves_since is not None and time.monotonic() - serves_since >= _SETTLE:
             return False, True

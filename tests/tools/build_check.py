@@ -37,7 +37,13 @@ class Site:
         """Run ``command`` in the site's folder and return what it prints; SystemExit with its output if it fails."""
         print("$", " ".join(command), flush=True)
         result = subprocess.run(
-            command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if result.returncode:
             raise SystemExit(f"{result.stdout}{result.stderr}exit status {result.returncode}")

@@ -91,7 +91,7 @@ lint-shell:
 
 .PHONY: unit
 unit: venv link ## Unit tests
-	pytest --numprocesses=auto --quiet
+	pytest --numprocesses=auto
 
 .PHONY: docs
 docs: venv link ## Write the generated pages docs/problems.md and docs/variables.md

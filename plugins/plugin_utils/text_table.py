@@ -22,13 +22,18 @@ _GAP = "  "
 _NARROWEST = 8  # a column is not squeezed below this many characters
 
 
+def _pieces(text: str) -> list[str]:
+    """Split a text behind blanks and commas, where a line may be broken."""
+    return re.findall(r"[^\s,]*[\s,]|[^\s,]+", text)
+
+
 def wrap(text: str, width: int) -> list[str]:
-    """Return ``text`` as lines of at most ``width`` characters, broken after blanks, commas and between words.
+    """Return ``text`` as lines of at most ``width`` characters, broken after blanks and commas.
 
     A piece that is longer than a line is cut where the line ends.
     """
     lines = [""]
-    for piece in re.findall(r"[^\s,]*[\s,]|[^\s,]+", text):
+    for piece in _pieces(text):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece
@@ -37,16 +42,26 @@ def wrap(text: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return the widths of columns that together fit into ``width``; pieces are cut only where nothing else helps."""
+    widths = [max(map(len, cells)) for cells in columns]
+    longest = [max(len(piece.rstrip()) for cell in cells for piece in _pieces(cell) or [""]) for cells in columns]
+    for _step in range(sum(widths) + len(_GAP) * (len(widths) - 1) - width):
+        slack = [index for index, size in enumerate(widths) if size > max(longest[index], _NARROWEST)]
+        candidates = slack or [index for index, size in enumerate(widths) if size > _NARROWEST]
+        if not candidates:
+            break
+        widths[max(candidates, key=widths.__getitem__)] -= 1
+    return widths
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], width: int = WIDTH) -> str:
-    """Return a table without trailing blanks; the widest columns are wrapped until it fits into ``width`` columns."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in [list(header), *cells]) for column in range(len(header))]
-    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    while excess > 0 and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
-        excess -= 1
+    """Return a table without trailing blanks; wide columns are wrapped until it fits into ``width`` columns."""
+    cells = [list(header), *([str(cell) for cell in row] for row in rows)]
+    widths = _widths(list(zip(*cells, strict=True)), width)
+    cells.insert(1, ["-" * column for column in widths])
     lines = []
-    for row in [list(header), ["-" * column for column in widths], *cells]:
+    for row in cells:
         wrapped = [wrap(cell, column) for cell, column in zip(row, widths, strict=True)]
         for line in range(max(len(cell) for cell in wrapped)):
             parts = [cell[line] if line < len(cell) else "" for cell in wrapped]

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.site import conf_lines, device_files, hosts_lines
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.site import (
+    conf_lines,
+    device_files,
+    faulty_nodes,
+    hosts_lines,
+)
 
 
 def hosts_block(addresses: Mapping[str, str | None], extra: Mapping[str, str] | None = None) -> str:
@@ -34,4 +39,9 @@ class FilterModule:
     """The filters of this theme."""
 
     def filters(self) -> dict[str, Any]:
-        return {"hosts_block": hosts_block, "slurm_conf_lines": slurm_conf_lines, "gpu_device_files": device_files}
+        return {
+            "faulty_nodes": faulty_nodes,
+            "gpu_device_files": device_files,
+            "hosts_block": hosts_block,
+            "slurm_conf_lines": slurm_conf_lines,
+        }

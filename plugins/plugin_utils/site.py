@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import drain_reason, errors
+
 
 def hosts_lines(addresses: Mapping[str, str | None], extra: Mapping[str, str]) -> list[str]:
     """Return the lines of the managed block of ``/etc/hosts``.
@@ -97,3 +99,18 @@ def device_files(record: Mapping[str, Any]) -> list[str]:
         files.append(f"/dev/nvidia{gpu['minor']}")
         files.extend(name for instance in instances for name in instance["files"])
     return list(dict.fromkeys(files))
+
+
+def faulty_nodes(seen: Mapping[str, Iterable[Mapping[str, str]]], skipped: Iterable[str] = ()) -> dict[str, str]:
+    """Return the reason to drain each node that has an error among its problems.
+
+    ``seen`` maps a node to the problems that this run found on it. The first error in the order of ids is the reason,
+    so that the same faults give the same reason whatever order they were found in.
+    """
+    ids = set(skipped)
+    reasons = {}
+    for node, problems in seen.items():
+        found = [problem for problem in errors(problems) if problem["id"] not in ids]
+        if found:
+            reasons[node] = drain_reason(min(found, key=lambda problem: (problem["id"], problem["message"])))
+    return reasons

@@ -12,33 +12,21 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.addresses import cluster_addresses, plain_text
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.addresses import cluster_addresses
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.cluster import (
     Cluster,
     Host,
     Site,
     derive,
 )
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.host_variables import HostVariables, plain
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import PartitionRules
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import version_known
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of Ansible (lazy or tagged) as built-in types. Not for records: they are read where they lie."""
-    if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, str):
-        return "".join((value, ""))
-    return value
-
-
-def _value(variables: Mapping[str, Any], name: str, kind: type, default: Any, host: str) -> Any:
-    """Return a host variable as plain value, the default if it is not set. AnsibleFilterError tells of a wrong type."""
-    if name not in variables:
-        return default
-    value = _plain(variables[name])
+def _value(variables: HostVariables, name: str, kind: type, default: Any, host: str) -> Any:
+    """Return a host variable, the default if it is not set. AnsibleFilterError tells of a wrong type."""
+    value = variables.value(name)
     if value is None or value == "":
         return default
     if not isinstance(value, kind):
@@ -46,23 +34,24 @@ def _value(variables: Mapping[str, Any], name: str, kind: type, default: Any, ho
     return value
 
 
-def _host(name: str, variables: Mapping[str, Any]) -> Host:
+def _host(name: str, variables: HostVariables) -> Host:
     return Host(
         name=name,
-        record=variables.get("node_hardware"),
-        base_address=plain_text(variables, "node_base_address"),
-        ansible_host=plain_text(variables, "ansible_host"),
+        record=variables.record(),
+        base_address=variables.text("node_base_address"),
+        ansible_host=variables.text("ansible_host"),
         parameters=_value(variables, "slurm_node_parameters", dict, {}, name),
-        features=tuple(map(str, _value(variables, "slurm_node_features", list, [], name))),
-        rack=plain_text(variables, "slurm_node_rack") or "",
+        features=tuple(map(str, _value(variables, "slurm_node_features", list, (), name))),
+        rack=variables.text("slurm_node_rack") or "",
         gpu_type_names={
-            full: str(given) for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
+            str(full): str(given)
+            for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
         },
     )
 
 
 def _site(settings: Mapping[str, Any]) -> Site:
-    given = _plain(settings)
+    given = plain(settings)
     try:
         return Site(
             version=str(given.get("version") or ""),
@@ -117,31 +106,30 @@ def _as_dict(cluster: Cluster) -> dict[str, Any]:
 
 def slurm_cluster(hosts: Iterable[str], hostvars: Mapping[str, Any], site: Mapping[str, Any]) -> dict[str, Any]:
     """Return the Slurm configuration of the hosts (see slurm_cluster.yml for the form)."""
-    plain = [str(_plain(host)) for host in hosts]
-    return _as_dict(derive((_host(host, hostvars[host]) for host in plain), _site(site)))
+    return _as_dict(derive((_host(host, HostVariables(hostvars, host)) for host in map(plain, hosts)), _site(site)))
 
 
 def fold_nodes(hosts: Iterable[str]) -> str:
     """Return the names as a folded host list."""
-    return names.fold(str(_plain(host)) for host in hosts)
+    return names.fold(map(plain, hosts))
 
 
 def unfold_nodes(text: str) -> list[str]:
     """Return the names of a host list."""
     try:
-        return names.unfold(str(_plain(text)))
+        return names.unfold(str(plain(text)))
     except names.HostlistError as exc:
         raise AnsibleFilterError(f"'{text}' is no host list that Slurm reads: {exc}") from exc
 
 
 def slurm_node_name_fault(name: str) -> str:
     """Return what is wrong with a node name, as a sentence; an empty text if Slurm takes it."""
-    return names.name_fault(str(_plain(name)))
+    return names.name_fault(str(plain(name)))
 
 
 def slurm_version_known(version: str) -> bool:
     """Say whether the collection knows the rules of a Slurm version."""
-    return version_known(str(_plain(version)))
+    return version_known(str(plain(version)))
 
 
 class FilterModule:

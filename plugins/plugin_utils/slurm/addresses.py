@@ -12,18 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.host_variables import HostVariables, plain
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import is_address
 
-__all__ = ["base_address", "cluster_addresses", "plain_text"]
-
-
-def plain_text(variables: Mapping[str, Any], name: str) -> str | None:
-    """Return a host variable as a text of Python's own type; None if it is unset, null or empty."""
-    if name not in variables:
-        return None
-    value = variables[name]
-    # join() makes a plain str also of the tagged texts of ansible-core.
-    return None if value is None else "".join(("", str(value))) or None
+__all__ = ["base_address", "cluster_addresses"]
 
 
 def base_address(given: str | None, ansible_host: str | None) -> tuple[str | None, bool]:
@@ -42,8 +34,7 @@ def base_address(given: str | None, ansible_host: str | None) -> tuple[str | Non
 def cluster_addresses(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the address of each host on the cluster network; None where name lookup has to serve."""
     result = {}
-    for host in map(str, hosts):
-        variables = hostvars[host]
-        given = (plain_text(variables, "node_base_address"), plain_text(variables, "ansible_host"))
-        result[host] = base_address(*given)[0]
+    for host in map(plain, hosts):
+        variables = HostVariables(hostvars, host)
+        result[host] = base_address(variables.text("node_base_address"), variables.text("ansible_host"))[0]
     return result

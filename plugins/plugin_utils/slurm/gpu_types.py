@@ -7,7 +7,7 @@ The full type is Slurm's own: NVML's product name in lower case with ``_`` for b
 the full type alone, so that no node that is added, removed or repaired ever renames a type that jobs ask for (changing
 a type needs a restart of all daemons and drains nodes on which jobs hold GPUs):
 
-1. words are split at ``_``, ``-``, ``/``, ``+`` and blanks; brand words (nvidia, geforce, tesla, ...) in front go,
+1. words are split at everything but letters, digits and dots; brand words (nvidia, geforce, tesla, ...) in front go,
 2. words that tell *variants of one model* apart go: memory size (``80gb``), kind of memory (``hbm3``), form (``sxm4``,
    ``pcie``, ``nvl``, the cooling behind sxm), and words without meaning to a user (generation, edition, gpu, ...),
 3. what remains is joined by ``_``: ``h100``, ``a100``, ``rtx_4090``, ``rtx_4000_sff_ada``, ``gb200``.
@@ -52,9 +52,9 @@ _IDLE_WORDS = frozenset({"generation", "edition", "gpu", "server", "workstation"
 _MEMORY_SIZE = re.compile(r"^[0-9]+gb?$")
 _FORM = re.compile(r"^(?:sxm[0-9]*|pcie|nvl|hbm[0-9]*e?)$")
 _COOLING = frozenset({"ac", "lc"})
-_SPLIT = re.compile(r"[_\-/+\s]+")
-# gres.c and the shell of users: these end a type, begin a count or start a comment.
-_FORBIDDEN = re.compile(r"[,:()=\s#\"'\\]")
+_SPLIT = re.compile(r"[^a-z0-9.]+")
+# What is neither the end of a type (, : ( ) =), a comment, a quote nor a host list's bracket to Slurm.
+_FORBIDDEN = re.compile(r"[^a-z0-9._/+-]")
 # Sizes in GB under which NVIDIA sells cards; what the driver reports is some percent less.
 _SOLD_SIZES = (
     *(2, 3, 4, 5, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 72, 80, 94, 96),
@@ -88,7 +88,7 @@ def clean(full: str) -> str:
 
 def short_name(full: str) -> str:
     """Return the short name of a full type; the full type itself where too little would remain of it."""
-    name = _FORBIDDEN.sub("_", "_".join(_words(full)[0]))
+    name = "_".join(_words(full)[0])
     # A name without a letter would be read as a count: gpu:4090 asks for 4,090 GPUs.
     return name if re.search(r"[a-z]", name) else clean(full)
 
@@ -107,10 +107,10 @@ def type_fault(name: str) -> str:
     """Return what is wrong with ``name`` as a GPU type, as one sentence; ``""`` if Slurm and users can use it."""
     if not name:
         return "The GPU type name is empty."
-    if _FORBIDDEN.search(name):
-        return f"The GPU type name '{name}' has a character that ends a type in Slurm (, : ( ) = # quotes, blanks)."
     if name != name.lower():
         return f"The GPU type name '{name}' has upper-case letters; jobs must then repeat them, so keep to lower case."
+    if _FORBIDDEN.search(name):
+        return f"The GPU type name '{name}' has a character other than letters, digits, '.', '_', '-', '+' and '/'."
     if not re.search(r"[a-z]", name):
         return f"The GPU type name '{name}' has no letter and would be read as a count."
     return ""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster
+
 
 def mig(profile: str, minor: int, caps: tuple[int, int]) -> dict[str, Any]:
     """Return a MIG instance of the GPU with that minor number and the capability numbers of its GI and CI."""
@@ -88,3 +90,14 @@ def hgx(host: str = "gpu001", kind: str = "nvidia_h100_80gb_hbm3", **changes: An
     """Return an HGX machine: eight GPUs, four near to each socket."""
     near = ("0-55", "56-111")
     return record(host, [gpu(0x18 + at, at, kind, cores=near[at // 4]) for at in range(8)], **changes)
+
+
+def derived(*records: dict[str, Any], site: dict[str, Any] | None = None, **variables: Any) -> dict[str, Any]:
+    """Return what the filter slurm_cluster makes of nodes with these records, all with the same other variables."""
+    hostvars = {one["host"]: {"node_hardware": one, **variables} for one in records}
+    return slurm_cluster(list(hostvars), hostvars, {"version": "24.11", **(site or {})})
+
+
+def ids(result: dict[str, Any]) -> list[str]:
+    """Return the ids of the problems of a result."""
+    return [problem["id"] for problem in result["problems"]]

@@ -38,7 +38,7 @@ def version(text: str) -> Version:
 
     Raises ValueError for text without a Slurm version.
     """
-    match = re.search(r"(\d\d)\.(\d\d)(?!\d)", text)
+    match = re.search(r"(?<!\d)(\d\d)\.(\d\d)(?!\d)", text)
     if match is None:
         raise ValueError(f"{text!r} is not a Slurm version such as 24.11 or 22.05.8")
     return int(match.group(1)), int(match.group(2))

@@ -87,9 +87,10 @@ def test_gres(gres: str, counts: dict[str, int]) -> None:
 # One line as Slurm 24.11 prints it, and one as 22.05 does: other fields, a reason with blanks and a colon.
 NEW = (
     "NodeName=gpu-with-a-very-long-name-0001 Arch=x86_64 CoresPerSocket=56  CPUAlloc=4 CPUEfctv=224 CPUTot=224 "
-    "CPULoad=0.52 AvailableFeatures=h100 ActiveFeatures=h100 Gres=gpu:h100:8(S:0-1) NodeAddr=10.0.0.1 NodeHostName=gpu1 "
-    "Version=24.11.5 OS=Linux 6.12.48 #1 SMP PREEMPT_DYNAMIC Debian 6.12.48-1 (2025-09-20)  RealMemory=2022000 "
-    "AllocMem=100 FreeMem=N/A Sockets=2 Boards=1 State=MIXED ThreadsPerCore=2 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=all,h100  "
+    "CPULoad=0.52 AvailableFeatures=h100 ActiveFeatures=h100 Gres=gpu:h100:8(S:0-1) NodeAddr=10.0.0.1 "
+    "NodeHostName=gpu1 Version=24.11.5 OS=Linux 6.12.48 #1 SMP PREEMPT_DYNAMIC Debian 6.12.48-1  RealMemory=2022000 "
+    "AllocMem=100 FreeMem=N/A Sockets=2 Boards=1 State=MIXED ThreadsPerCore=2 TmpDisk=0 "
+    "Weight=1 Owner=N/A MCS_label=N/A Partitions=all,h100  "
     "BootTime=2026-11-30T19:30:00 CfgTRES=cpu=224,mem=2022000M,billing=224,gres/gpu=8,gres/gpu:h100=8 "
     "AllocTRES=cpu=4,mem=100M,gres/gpu=2,gres/gpu:h100=2 CurrentWatts=0 AveWatts=0 "
 )

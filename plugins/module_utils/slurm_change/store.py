@@ -80,9 +80,9 @@ class Store:
         os.makedirs(self.generations, mode=0o700, exist_ok=True)
         os.chmod(self.folder, 0o700)
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        number = 1
-        while os.path.exists(os.path.join(self.generations, f"{stamp}-{number}")):
-            number += 1
+        # Counted on from the highest number of this second: a number that was pruned must not come again.
+        ages = [_age(name) for name in os.listdir(self.generations)]
+        number = max((number for known, number in ages if known == stamp), default=0) + 1
         target = os.path.join(self.generations, f"{stamp}-{number}")
         files = os.path.join(target, "files")
         os.makedirs(files, mode=0o700)

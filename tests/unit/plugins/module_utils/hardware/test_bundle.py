@@ -41,7 +41,7 @@ def without_ids(value: Any) -> Any:
 
 def test_a_bundle_of_a_bundle_gives_the_same_record(bundles_dir: Path, lay: Callable[..., str]) -> None:
     for folder in sorted(bundles_dir.iterdir()):
-        source = Evidence([str(folder), str(bundles_dir / "cpu-2x56c-smt2")])
+        source = Evidence([str(folder)])
         record = take(source, "gpu001", "")
         copy = take(Evidence([lay(anonymous(source.taken, "salt", ["gpu001"]))]), "gpu001", "")
         assert without_ids(copy) == without_ids(record), folder.name

@@ -42,6 +42,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes 
     Inspected,
     NodeKind,
     inspect,
+    real_memory,
     specify,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import (
@@ -56,6 +57,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versio
     parse,
     release,
     version_known,
+    version_text,
 )
 
 __all__ = ["Cluster", "Host", "Node", "Site", "derive"]
@@ -198,7 +200,12 @@ class _Derivation:
         if self._unusable(host, machine, memory_mib):
             return None
         names_key = self._key_text(host.gpu_type_names)
-        key = (machine_key, names_key, memory_mib, self._key_text(host.parameters), tuple(host.features), host.rack)
+        parameters_key = self._key_text(host.parameters)
+        reserve = (self.site.reserve_percent, self.site.reserve_mib)
+        derived_memory = real_memory(memory_mib or 0, *reserve)
+        # The memory to the MiB matters only where an override is held against it; else nearly every node would differ.
+        memory_key = memory_mib if parameters_key else None
+        key = (machine_key, names_key, derived_memory, memory_key, parameters_key, tuple(host.features), host.rack)
         kind = self._kinds.get(key)
         if kind is None:
             inspected = self._inspected.get((machine_key, names_key))
@@ -209,7 +216,6 @@ class _Derivation:
                 for gpu_fault in inspected.faults:
                     self.tell(gpu_fault.id, host.name, pci=gpu_fault.pci, detail=gpu_fault.detail)
                 return None
-            reserve = (self.site.reserve_percent, self.site.reserve_mib)
             kind = specify(
                 inspected, memory_mib or 0, host.parameters, tuple(host.features), host.rack, self.rules, reserve
             )
@@ -241,7 +247,7 @@ class _Derivation:
 def _site_rules(site: Site, problems: list[Problem]) -> Release:
     """Return the rules of the site's Slurm version; an unknown one is told and gets the nearest or the strictest."""
     if site.version and not version_known(site.version):
-        known = ", ".join(f"{year:02d}.{month:02d}" for year, month in KNOWN)
+        known = ", ".join(map(version_text, KNOWN))
         problems.append(make("SLM032", "", version=site.version, known=known))
         number = parse(site.version)
         return release(site.version if number and number > KNOWN[-1] else "")
@@ -328,7 +334,7 @@ def derive(hosts: Iterable[Host], site: Site) -> Cluster:
     if not nodes:
         problems.append(make("SLM031", "", count=len(ordered)))
     site_partitions, partition_problems = partitions(
-        {node.name: node.kind for node in nodes}, left_out, site.partitions
+        {node.name: node.kind for node in nodes}, left_out, site.partitions, work.rules
     )
     problems += partition_problems
     node_lines, gres_lines = _lines(nodes)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres import Layout
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import Machine
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import OLDEST, Release, version_text
 
 __all__ = ["Finding", "Settled", "ValueTextError", "settle", "value_text"]
 
@@ -26,12 +26,12 @@ __all__ = ["Finding", "Settled", "ValueTextError", "settle", "value_text"]
 NODE_PARAMETERS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(
         ("Boards", "BcastAddr", "CoreSpecCount", "CoresPerSocket", "CpuBind", "CPUs", "CpuSpecList", "Features"),
-        (22, 5),
+        OLDEST,
     ),
     **dict.fromkeys(
         ("Gres", "MemSpecLimit", "NodeHostname", "Port", "RealMemory", "Reason", "Sockets", "State"), (22, 5)
     ),
-    **dict.fromkeys(("ThreadsPerCore", "TmpDisk", "TRESWeights", "Weight"), (22, 5)),
+    **dict.fromkeys(("ThreadsPerCore", "TmpDisk", "TRESWeights", "Weight"), OLDEST),
     "RestrictedCoresPerGPU": (24, 5),
     "Topology": (25, 5),
     "Parameters": (25, 11),
@@ -115,7 +115,7 @@ def _canonical(given: Mapping[str, Any], release: Release, found: list[Finding])
         elif known is None:
             found.append(finding("SLM013", parameter=name, reason="is no parameter of a NodeName line"))
         elif release.number < NODE_PARAMETERS[known]:
-            since = ".".join(f"{part:02d}" for part in NODE_PARAMETERS[known])
+            since = version_text(NODE_PARAMETERS[known])
             found.append(finding("SLM013", parameter=name, reason=f"Slurm knows from {since} on only"))
         else:
             try:

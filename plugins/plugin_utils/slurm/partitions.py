@@ -24,39 +24,31 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import NodeKind
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import ValueTextError, value_text
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import OLDEST, Release, version_text
 
 __all__ = ["Partition", "PartitionRules", "partitions"]
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9._+-]")
 _GPU_TYPE = "gpu_type:"
-# Parameters of a PartitionName line (slurm.conf(5)). An unknown one stops every daemon of the cluster.
-PARTITION_PARAMETERS = frozenset(
-    {
-        *("AllocNodes", "AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "CpuBind", "DefaultTime"),
-        *("DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode", "DenyAccounts", "DenyQos"),
-        *(
-            "DisableRootJobs",
-            "ExclusiveTopo",
-            "ExclusiveUser",
-            "GraceTime",
-            "Hidden",
-            "JobDefaults",
-            "LLN",
-            "MaxCPUsPerNode",
-            "MaxCPUsPerSocket",
-        ),
-        *("MaxMemPerCPU", "MaxMemPerNode", "MaxNodes", "MaxTime", "MinNodes", "OverSubscribe", "OverTimeLimit"),
-        *("PowerDownOnIdle", "PreemptMode", "PriorityJobFactor", "PriorityTier", "QOS", "ReqResv", "ResumeTimeout"),
-        *("RootOnly", "SelectTypeParameters", "State", "SuspendTime", "SuspendTimeout", "Topology"),
-        "TRESBillingWeights",
-    }
-)
+# Parameters of a PartitionName line (slurm.conf(5)) -> first release that knows them. Unknown ones stop every daemon.
+PARTITION_PARAMETERS: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("AllocNodes", "AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "CpuBind"), OLDEST),
+    **dict.fromkeys(("DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode", "DefaultTime"), OLDEST),
+    **dict.fromkeys(("DenyAccounts", "DenyQos", "DisableRootJobs", "ExclusiveUser", "GraceTime", "Hidden"), OLDEST),
+    **dict.fromkeys(("LLN", "MaxCPUsPerNode", "MaxMemPerCPU", "MaxMemPerNode", "MaxNodes", "MaxTime"), OLDEST),
+    **dict.fromkeys(("MinNodes", "OverSubscribe", "OverTimeLimit", "PreemptMode", "PriorityJobFactor"), OLDEST),
+    **dict.fromkeys(("PriorityTier", "QOS", "ReqResv", "ResumeTimeout", "RootOnly", "SelectTypeParameters"), OLDEST),
+    **dict.fromkeys(("State", "SuspendTime", "SuspendTimeout", "TRESBillingWeights"), OLDEST),
+    **dict.fromkeys(("MaxCPUsPerSocket", "PowerDownOnIdle"), (23, 2)),
+    "ExclusiveTopo": (24, 5),
+    "Topology": (25, 5),
+}
 _CANONICAL = {name.lower(): name for name in PARTITION_PARAMETERS}
 _OWN_KEY = {"partitionname": "name", "nodes": "nodes", "default": "default"}
 _ITEM_KEYS = frozenset({"name", "nodes", "default", "state", "parameters"})
 # Exclude each other on one line.
-_MEMORY_DEFAULTS = frozenset({"DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode", "JobDefaults"})
+_MEMORY_DEFAULTS = frozenset({"DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode"})
 
 
 @dataclass(frozen=True)
@@ -154,7 +146,8 @@ def _derived(kinds: Mapping[str, NodeKind], rules: PartitionRules) -> dict[str, 
     return drafts
 
 
-def _parameters(partition: str, given: Mapping[str, Any], problems: list[Problem]) -> dict[str, str]:
+def _parameters(partition: str, given: Mapping[str, Any], release: Release, problems: list[Problem]) -> dict[str, str]:
+    """Return the parameters under Slurm's spelling with their text; what the parser would refuse becomes a problem."""
     result: dict[str, str] = {}
     for key, value in given.items():
         name = str(key)
@@ -166,6 +159,9 @@ def _parameters(partition: str, given: Mapping[str, Any], problems: list[Problem
             problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
         elif known is None:
             reason = "is no parameter of a PartitionName line"
+            problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
+        elif release.number < PARTITION_PARAMETERS[known]:
+            reason = f"Slurm knows from {version_text(PARTITION_PARAMETERS[known])} on only"
             problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
         else:
             try:
@@ -195,7 +191,9 @@ def _fault_of_item(item: Any) -> str:
     return ""
 
 
-def _apply_items(drafts: dict[str, _Draft], chooser: _Chooser, rules: PartitionRules, problems: list[Problem]) -> None:
+def _apply_items(
+    drafts: dict[str, _Draft], chooser: _Chooser, rules: PartitionRules, release: Release, problems: list[Problem]
+) -> None:
     """Change and add partitions by the operator's items."""
     seen: set[str] = set()
     for item in rules.items:
@@ -216,7 +214,7 @@ def _apply_items(drafts: dict[str, _Draft], chooser: _Chooser, rules: PartitionR
             draft.nodes, unknown = chooser.choose(item["nodes"])
             problems += [make("SLM024", "", partition=name, given=given) for given in unknown]
         draft.default = item.get("default")
-        draft.parameters.update(_parameters(name, item.get("parameters") or {}, problems))
+        draft.parameters.update(_parameters(name, item.get("parameters") or {}, release, problems))
         if item.get("state") is not None:
             draft.parameters["State"] = str(item["state"]).upper()
 
@@ -236,7 +234,7 @@ def _with_shares(draft: _Draft, kinds: Mapping[str, NodeKind]) -> dict[str, str]
     """Return the parameters with DefCpuPerGPU and DefMemPerGPU added where the operator has not set a rival."""
     shares = [share for name in draft.nodes for family, share in kinds[name].shares if draft.gpu_type in (None, family)]
     result = dict(draft.parameters)
-    if not shares or "JobDefaults" in result:
+    if not shares:
         return result
     result.setdefault("DefCpuPerGPU", str(min(share.cpus for share in shares)))
     if not _MEMORY_DEFAULTS & set(draft.parameters):
@@ -245,7 +243,7 @@ def _with_shares(draft: _Draft, kinds: Mapping[str, NodeKind]) -> dict[str, str]
 
 
 def partitions(
-    kinds: Mapping[str, NodeKind], left_out: Iterable[str], rules: PartitionRules
+    kinds: Mapping[str, NodeKind], left_out: Iterable[str], rules: PartitionRules, release: Release
 ) -> tuple[list[Partition], list[Problem]]:
     """Return the partitions over the nodes ``kinds`` and what is wrong with the operator's items.
 
@@ -256,7 +254,7 @@ def partitions(
         problems.append(make("SLM026", "", partition=rules.all_name))
         rules = PartitionRules(rules.items, "", rules.by_gpu_type, rules.def_per_gpu, rules.groups)
     drafts = _derived(kinds, rules)
-    _apply_items(drafts, _Chooser(kinds, left_out, rules.groups), rules, problems)
+    _apply_items(drafts, _Chooser(kinds, left_out, rules.groups), rules, release, problems)
     default = _choose_default(list(drafts.values()), problems)
     result = []
     for draft in drafts.values():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["AUTODETECT_NVIDIA_SINCE", "KNOWN", "OLDEST", "Release", "parse", "release", "version_known"]
+__all__ = ["AUTODETECT_NVIDIA_SINCE", "KNOWN", "OLDEST", "Release", "parse", "release", "version_known", "version_text"]
 
 OLDEST = (22, 5)
 AUTODETECT_NVIDIA_SINCE = (24, 11)
@@ -28,15 +28,17 @@ class Release:
 
     number: tuple[int, int]
     cores: str
-    node_topology: bool
-    node_parameters: bool
-    mig_names: bool
 
 
 def parse(version: str) -> tuple[int, int] | None:
     """Return (year, month) of ``24.11``, ``24.11.5-4``, ``slurm-wlm 22.05.8``; None for anything else."""
     match = _VERSION.match(version)
     return (int(match[1]), int(match[2])) if match else None
+
+
+def version_text(number: tuple[int, int]) -> str:
+    """Return (22, 5) as ``22.05``."""
+    return f"{number[0]:02d}.{number[1]:02d}"
 
 
 def version_known(version: str) -> bool:
@@ -48,12 +50,6 @@ def release(version: str) -> Release:
     """Return the rules of ``version``; for an empty or unreadable one the strictest, which every release accepts."""
     number = parse(version)
     if number is None:
-        return Release(number=OLDEST, cores="socket", node_topology=False, node_parameters=False, mig_names=True)
+        return Release(OLDEST, "socket")
     cores = "any" if number < (24, 11) else "sockets" if number < (25, 11) else "socket"
-    return Release(
-        number=number,
-        cores=cores,
-        node_topology=number >= (25, 5),
-        node_parameters=number >= (25, 11),
-        mig_names=number >= (24, 11),
-    )
+    return Release(number, cores)

@@ -141,6 +141,7 @@ def test_exactly_one_default(items: list[dict[str, Any]], default: str) -> None:
         pytest.param([{"name": "DEFAULT"}], "SLM026", "DEFAULT", id="reserved name"),
         pytest.param([{"name": "x"}, {"name": "x"}], "SLM027", "'x'", id="name twice"),
         pytest.param([{"name": "x", "parameters": {"MaxTiem": 1}}], "SLM029", "MaxTiem", id="misspelt parameter"),
+        pytest.param([{"name": "x", "parameters": {"Topology": "t"}}], "SLM029", "25.05", id="newer than Slurm"),
         pytest.param([{"name": "x", "parameters": {"Nodes": "n1"}}], "SLM029", "key nodes", id="nodes as parameter"),
         pytest.param([{"name": "x", "parameters": {"MaxTime": "a#b"}}], "SLM029", "MaxTime", id="unusable value"),
         pytest.param(["x"], "SLM030", "'x'", id="no dictionary"),
@@ -226,7 +227,6 @@ def test_shares_of_cores_as_cpus() -> None:
     [
         ({"DefMemPerCPU": 1000}, {"DefCpuPerGPU", "DefMemPerCPU"}),
         ({"DefMemPerNode": 1000}, {"DefCpuPerGPU", "DefMemPerNode"}),
-        ({"JobDefaults": "DefCpuPerGPU=4"}, {"JobDefaults"}),
         ({"DefCpuPerGPU": 2}, {"DefCpuPerGPU", "DefMemPerGPU"}),
     ],
 )

@@ -62,9 +62,10 @@ _LEVEL = re.compile(r"^(fatal|error):\s*(.*)$")
 _EXPECTED = re.compile(
     r"[Mm]unge|munged|getaddrinfo|[Uu]nable to resolve|set_slurmd_addr|slurm_set_addr|name resolution"
     r"|Network is unreachable|No route to host|Connection refused|[Uu]nable to contact|not responding"
-    r"|MailProg|state file|save file|mpi/pmix|MPI: Cannot create context",
+    r"|MailProg|state file|save file|mpi/pmix|MPI: Cannot create context|High latency",
 )
 
+_NO_MUNGE = re.compile(r"munge", re.IGNORECASE)
 # slurmctld waits a minute for a file that will not come, then it ends.
 _HOPELESS = re.compile(r"error: .*cannot stat file .*retrying")
 
@@ -153,6 +154,8 @@ def _numeric(line: str) -> bool:
 def judge(log: str, ended: bool, served: bool) -> Verdict:
     """Return the verdict on the ``log`` of a trial whose slurmctld ``ended`` by itself or ``served``."""
     fatal, errors = findings(log)
+    if any(_NO_MUNGE.search(line) for line in fatal):
+        return Verdict(False, "munged does not answer, and without it slurmctld does not start")
     errors = [line for line in errors if not _EXPECTED.search(line)]
     if ended or fatal or _HOPELESS.search(log):
         # The fatal line often says only that it is over; the errors before it say why.

@@ -108,6 +108,12 @@ slurmctld: error: Munge encode failed: Failed to access "/run/munge/munge.socket
             ),
         ),
         ("slurmctld: fatal: too bad\n", False, True, trial.Verdict(True, fatal=("too bad",))),
+        (
+            "slurmctld: fatal: Failed to create MUNGE Credential\n",
+            True,
+            False,
+            trial.Verdict(False, "munged does not answer, and without it slurmctld does not start"),
+        ),
         ("", True, False, trial.Verdict(True, fatal=("slurmctld ended without a word",))),
         ("first\nsegmentation fault\n", True, False, trial.Verdict(True, fatal=("segmentation fault",))),
         (

@@ -10,8 +10,8 @@ that the GPU is in trouble (``ERR!``, ``GPU is lost``). None of them ever become
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.pci import normalise
@@ -231,12 +231,11 @@ def read_kernel_gpus(evidence: Evidence) -> dict[str, KernelGpu]:
     """Return PCI address -> GPU as /proc/driver/nvidia/gpus lists them; empty without the driver."""
     gpus = {}
     for name in evidence.names(f"{_PROC}/gpus") or ():
-        text = evidence.read(f"{_PROC}/gpus/{name}/information") or ""
-        values = dict(re.findall(r"^([A-Za-z ]+?)\s*:[ \t]*(.*?)[ \t]*$", text, re.MULTILINE))
-        try:
-            address = normalise(name)
-        except ValueError:
+        text = evidence.read(f"{_PROC}/gpus/{name}/information")
+        if text is None:
             continue
+        values = dict(re.findall(r"^([A-Za-z ]+?)\s*:[ \t]*(.*?)[ \t]*$", text, re.MULTILINE))
+        address = normalise(name)
         uuid = values.get("GPU UUID", "")
         gpus[address] = KernelGpu(
             product=_known(values.get("Model", "")),

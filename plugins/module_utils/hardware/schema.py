@@ -71,27 +71,34 @@ RECORD: dict[str, Any] = {
 }
 
 
-def faults(record: Any, form: Any = RECORD, path: str = "node_hardware") -> list[str]:
+def faults(record: Any) -> list[str]:
     """Return one sentence for each place where ``record`` lacks a key, has an unknown one or another structure."""
+    return _faults(record, RECORD, "node_hardware")
+
+
+def _faults(value: Any, form: Any, path: str) -> list[str]:
     if isinstance(form, dict):
-        if not isinstance(record, Mapping):
+        if not isinstance(value, Mapping):
             return [f"{path} is not a dictionary"]
-        found = [f"{path}.{key} is missing" for key in form if key not in record]
-        found += [f"{path}.{key} is not known" for key in record if key not in form]
-        return found + [
-            fault for key in form if key in record for fault in faults(record[key], form[key], f"{path}.{key}")
-        ]
+        found = [f"{path}.{key} is missing" for key in form if key not in value]
+        found += [f"{path}.{key} is not known" for key in value if key not in form]
+        known = [key for key in form if key in value]
+        return found + [fault for key in known for fault in _faults(value[key], form[key], f"{path}.{key}")]
     if isinstance(form, list):
-        if not isinstance(record, list):
+        if not isinstance(value, list):
             return [f"{path} is not a list"]
-        return [fault for index, item in enumerate(record) for fault in faults(item, form[0], f"{path}[{index}]")]
-    return [f"{path} is a dictionary"] if isinstance(record, Mapping) else []
+        return [fault for index, item in enumerate(value) for fault in _faults(item, form[0], f"{path}[{index}]")]
+    return [f"{path} is a dictionary"] if isinstance(value, Mapping) else []
 
 
-def ordered(record: Any, form: Any = RECORD) -> Any:
+def ordered(record: Any) -> Any:
     """Return ``record``, which is without faults, with all keys in the order of the schema."""
+    return _ordered(record, RECORD)
+
+
+def _ordered(value: Any, form: Any) -> Any:
     if isinstance(form, dict):
-        return {key: ordered(record[key], form[key]) for key in form}
+        return {key: _ordered(value[key], form[key]) for key in form}
     if isinstance(form, list):
-        return [ordered(item, form[0]) for item in record]
-    return record
+        return [_ordered(item, form[0]) for item in value]
+    return value

@@ -189,7 +189,7 @@ def test_text_in_the_place_of_a_report(captures: Path, bundles_dir: Path, name: 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_list_of_mig_devices(captures: Path, name: str) -> None:
-    (devices,) = mig.parse_list((captures / name).read_text()).values()
+    devices = next(iter(mig.parse_list((captures / name).read_text()).values()))
     assert [devices[index].profile for index in range(len(devices))] == LISTS[name]
 
 

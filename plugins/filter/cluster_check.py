@@ -24,7 +24,7 @@ def validation_units(groups: Iterable[str]) -> list[str]:
     return units_of(groups)
 
 
-def validation_requests(cluster: Mapping[str, Any], only: Iterable[str] = ()) -> list[dict[str, Any]]:
+def validation_requests(cluster: Mapping[str, Any], only: str | Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return what to ask of each node."""
     try:
         return node_requests(cluster, only)

@@ -121,8 +121,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         id="VAL016",
         severity=ERROR,
-        title="GPUs of others can be used",
-        message="A job on {host} with one GPU{what} could also open {files}.",
+        title="A job can use GPUs that it was not given",
+        message="A job on {host} was given one GPU{what} and could open more than that: {files}.",
         remedy="Check ConstrainDevices=yes in cgroup.conf and the cgroup messages in the log of slurmd; until then "
         "jobs on this node can disturb each other.",
     ),

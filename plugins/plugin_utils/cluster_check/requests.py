@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import unfold
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import HostlistError, fold, unfold
 
 __all__ = ["node_requests", "units_of"]
 
@@ -26,14 +26,17 @@ def units_of(groups: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(unit for group in groups for unit in _UNITS.get(group, ())))
 
 
-def node_requests(cluster: Mapping[str, Any], only: Iterable[str] = ()) -> list[dict[str, Any]]:
+def node_requests(cluster: Mapping[str, Any], only: str | Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return what the module slurm_validation_jobs takes as ``nodes``.
 
     ``cluster`` is the result of the filter slurm_cluster; ``only`` are host lists, none means all nodes. A job asks for
     one core, as all its threads go together.
-    Raises HostlistError.
+    Raises HostlistError, also for a name that is no node of the cluster.
     """
-    wanted = {name for text in only for name in unfold(text)}
+    wanted = {name for text in ([only] if isinstance(only, str) else only) for name in unfold(text)}
+    unknown = wanted.difference(node["name"] for node in cluster["nodes"])
+    if unknown:
+        raise HostlistError(fold(unknown), "names no node of the cluster")
     return [
         {
             "name": node["name"],

@@ -20,6 +20,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.cluster_chec
     node_requests,
     units_of,
 )
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import HostlistError
 
 CAPS = "/dev/nvidia-caps/nvidia-cap"
 MIGS = [["/dev/nvidia3", f"{CAPS}1", f"{CAPS}2"], ["/dev/nvidia3", f"{CAPS}3", f"{CAPS}4"]]
@@ -310,7 +311,13 @@ def test_requests() -> None:
         {"name": "cpu1", "cpus": 2, "gpu_types": [], "files": []},
         {"name": "gpu2", "cpus": 2, "gpu_types": ["a100", "a100_3g.40gb"], "files": FILES},
     ]
-    assert [request["name"] for request in node_requests(sound()["cluster"], ["gpu[1-2]"])] == ["gpu2"]
+    assert [request["name"] for request in node_requests(sound()["cluster"], ["gpu[2-2]"])] == ["gpu2"]
+    assert [request["name"] for request in node_requests(sound()["cluster"], "gpu2,cpu1")] == ["cpu1", "gpu2"]
+
+
+def test_request_of_an_unknown_node() -> None:
+    with pytest.raises(HostlistError, match="gpu3"):
+        node_requests(sound()["cluster"], ["gpu[2-3]"])
 
 
 def test_units() -> None:

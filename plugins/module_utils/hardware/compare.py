@@ -92,7 +92,7 @@ def _gpus(host: str, stored: Sequence[Record], evidence: Record) -> Iterator[Pro
         if new:
             yield make("GPU021", host, found=len(now), stored=len(before), new=_listed(new))
     errors = {problem["id"] for problem in evidence["problems"] if problem["severity"] == ERROR}
-    for pci in before.keys() & now.keys():
+    for pci in (pci for pci in before if pci in now):
         if _other_model(before[pci], now[pci]):
             yield make("GPU022", host, pci=pci, found=_model(now[pci]), stored=_model(before[pci]))
         elif now[pci]["problem"] not in errors:

@@ -96,12 +96,15 @@ class Evidence:
         return found
 
     def names(self, folder: str) -> list[str] | None:
-        """Return the sorted names in ``folder``, or None where no root has it."""
+        """Return the sorted names in ``folder`` without hidden ones, or None where no root has it."""
         for root in self._roots:
             try:
-                return sorted(os.listdir(_below(root, folder)))
+                names = sorted(name for name in os.listdir(_below(root, folder)) if not name.startswith("."))
             except OSError:
                 continue
+            if not names:  # a bundle consists of files alone; this one keeps the folder
+                self.taken[f"{folder.lstrip('/')}/.empty"] = b""
+            return names
         return None
 
     def run(self, *arguments: str) -> Command:

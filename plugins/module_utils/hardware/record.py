@@ -181,7 +181,7 @@ def _gpus(
         gpu["problem"] = _worst(found) or gpu["problem"]
         gpus.append(gpu)
         problems.extend(found)
-    return gpus, problems
+    return gpus, [*problems, *_fabric_problems(host, gpus)]
 
 
 def _mig_names(evidence: Evidence, report: nvidia.Report | None) -> Mapping[str, Mapping[int, mig.MigName]]:
@@ -216,7 +216,6 @@ def _gpu(
     if smi is not None:
         mig_section, mig_problems = mig.describe(evidence, host, smi, minor, names)
         problems += mig_problems
-        problems += _fabric_problems(host, smi)
     return {
         "pci": address,
         "device_id": seen.device_id if seen else None,
@@ -270,11 +269,18 @@ def _fabric(smi: nvidia.SmiGpu | None) -> dict[str, Any]:
     }
 
 
-def _fabric_problems(host: str, smi: nvidia.SmiGpu) -> list[Problem]:
-    fabric = smi.fabric
-    if fabric.state is None or (fabric.state, fabric.status) == _FABRIC_READY:
-        return []
-    return [make("FAB001", host, pci=smi.address, state=fabric.state, status=fabric.status or "unknown")]
+def _fabric_problems(host: str, gpus: Iterable[dict[str, Any]]) -> list[Problem]:
+    """Return one problem for each state other than ready, and mark the GPUs: they mostly share one cause."""
+    waiting: dict[tuple[str, str], list[str]] = {}
+    for gpu in gpus:
+        state, status = gpu["fabric"]["state"], gpu["fabric"]["status"]
+        if state is not None and (state, status) != _FABRIC_READY:
+            waiting.setdefault((state, status or "unknown"), []).append(gpu["pci"])
+            gpu["problem"] = gpu["problem"] or "FAB001"
+    return [
+        make("FAB001", host, gpus=", ".join(addresses), state=state, status=status)
+        for (state, status), addresses in waiting.items()
+    ]
 
 
 def _worst(problems: Iterable[Problem]) -> str | None:

@@ -278,7 +278,8 @@ _FABRIC = (
         "FAB001",
         WARNING,
         "NVLink fabric not ready",
-        "The NVLink fabric of GPU {pci} on {host} is in state {state} (status {status}); CUDA fails until it is ready.",
+        "The NVLink fabric of {host} is in state {state} (status {status}) at the GPUs {gpus}; CUDA fails until it is "
+        "ready.",
         "Start nvidia-fabricmanager in exactly the driver's version on {host} and look at its log.",
     ),
     Entry(

@@ -118,6 +118,13 @@ def test_what_was_read_is_a_bundle_with_the_same_answers(evidence: Make) -> None
     assert first.taken["sys/long"] == b"0123"
 
 
+def test_an_empty_folder_stays_a_folder_in_the_bundle(tmp_path: Path, evidence: Make) -> None:
+    (tmp_path / "sys" / "bus").mkdir(parents=True)
+    source = Evidence([str(tmp_path)])
+    assert source.names("/sys/bus") == []
+    assert evidence(source.taken).names("/sys/bus") == []
+
+
 def test_unreadable_file_is_no_answer(tmp_path: Path) -> None:
     (tmp_path / "sys" / "folder").mkdir(parents=True)
     assert Evidence([str(tmp_path)]).read("/sys/folder") is None

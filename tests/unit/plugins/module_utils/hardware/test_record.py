@@ -182,6 +182,14 @@ def test_problems_of_one_gpu(
     assert [gpu["problem"] for gpu in record["gpus"]] == [None, problem, None, None]
 
 
+def test_one_problem_for_a_fabric_that_waits(parts: ModuleType, record_of: TakeRecord) -> None:
+    hgx = parts.hgx_h100()
+    waiting = replace(hgx, gpus=tuple(replace(gpu, fabric=("In Progress", "N/A", "N/A", "N/A")) for gpu in hgx.gpus))
+    record = record_of(parts.cpu_files(parts.DUAL), parts.machine_files(waiting))
+    assert ids(record) == ["FAB001"]
+    assert {gpu["problem"] for gpu in record["gpus"]} == {"FAB001"}
+
+
 def edited(parts: ModuleType, old: str, new: str) -> dict[str, bytes]:
     """Return four A100 whose report has been changed."""
     plain = parts.plain_a100()

@@ -12,6 +12,8 @@ short_description: Drain Slurm nodes and resume those that were drained by this 
 version_added: "0.1.0"
 description:
   - Drains nodes with a reason that starts with C(steelrack:), so that it can be told later who did it.
+  - A node that is down when it is resumed stays down until its slurmd answers; one that has not registered since the
+    start of slurmctld cannot be resumed yet and is named in RV(left_alone) too.
   - Resumes only nodes whose reason starts like that. A node that a person, a health check or Slurm itself drained is
     left alone in both directions and named in RV(left_alone).
   - Must run where C(scontrol) reaches the controller, as root or SlurmUser.
@@ -75,7 +77,8 @@ resumed:
   returned: success
   sample: []
 left_alone:
-  description: Nodes that somebody else drained, with the reason that Slurm shows.
+  description: Nodes that are left as they are, mostly because somebody else drained them, with the reason that Slurm
+  shows.
   type: dict
   returned: success
   sample: {gpu009: "RMA 123 [root@2026-11-30T19:31:44]"}
@@ -92,7 +95,8 @@ _CHUNK = 500  # nodes in one scontrol call, far below the limit of a command lin
 _NEXT_FIELD = r"(?= [A-Z][A-Za-z]*=|\s*$)"
 _NAME = re.compile(r"^NodeName=(\S+)")
 _STATE = re.compile(r" State=(\S+)")
-_REASON = re.compile(r" Reason=(.*?)" + _NEXT_FIELD)
+# User and time end a reason, which may itself hold something like a field.
+_REASON = re.compile(r" Reason=(.*? \[[^\[\]\s]+@[^\[\]\s]+\]|.*?)" + _NEXT_FIELD)
 _BY = re.compile(r" \[[^\[\]\s]+@[^\[\]\s]+\]$")
 
 
@@ -107,6 +111,11 @@ class Node(NamedTuple):
     def drained(self) -> bool:
         """Whether the node takes no new jobs because it is drained or draining."""
         return any(part.rstrip("*~#!%$@^-").startswith("DRAIN") for part in self.state.split("+"))
+
+    @property
+    def base(self) -> str:
+        """The state without flags and marks, such as IDLE, MIXED or DOWN."""
+        return self.state.split("+")[0].rstrip("*~#!%$@^-")
 
     @property
     def text(self) -> str:
@@ -142,6 +151,9 @@ def plan(nodes: Iterable[Node], state: str, reason: str) -> tuple[list[str], dic
     for node in nodes:
         if node.drained and not node.ours:
             left_alone[node.name] = node.reason or "drained without a reason"
+        elif state == "resume" and node.drained and node.base == "UNKNOWN":
+            # slurmctld refuses any new state before slurmd has registered.
+            left_alone[node.name] = f"{node.reason} (slurmd has not registered yet)"
         elif node.drained if state == "resume" else not node.drained or node.text != reason:
             change.append(node.name)
     return change, left_alone
@@ -195,8 +207,13 @@ def main() -> None:
         )
     reason = full_reason(module.params["reason"] or "")
     change, left_alone = plan([known[name] for name in names], state, reason)
-    if change and not module.check_mode:
-        update(module, change, ["State=DRAIN", f"Reason={reason}"] if state == "drain" else ["State=RESUME"])
+    if not module.check_mode:
+        if state == "drain":
+            update(module, change, ["State=DRAIN", f"Reason={reason}"])
+        else:
+            # RESUME would also bring a node back that is down for a reason of its own.
+            update(module, [name for name in change if known[name].base != "DOWN"], ["State=RESUME"])
+            update(module, [name for name in change if known[name].base == "DOWN"], ["State=UNDRAIN"])
     after = f"drained, reason: {reason}" if state == "drain" else "in service"
     module.exit_json(
         changed=bool(change),

@@ -25,6 +25,8 @@ LINES = "".join(
             " Reason=gres/gpu count reported lower than configured (7 < 8) [slurm@2026-11-30T19:31:44]",
         ),
         ("gpu6", "IDLE+DRAIN", ""),
+        ("gpu8", "UNKNOWN+DRAIN", " Reason=steelrack: PCI001 gone [root@2026-11-30T19:31:44]"),
+        ("gpu7", "DOWN*+DRAIN", " Reason=steelrack: PCI001 gone [root@2026-11-30T19:31:44]"),
     )
 )
 
@@ -61,6 +63,13 @@ def test_parse(name: str, state: str, reason: str, drained: bool, ours: bool) ->
     assert (node.drained, node.ours) == (drained, ours)
 
 
+def test_a_reason_may_look_like_a_field() -> None:
+    line = (
+        "NodeName=a State=IDLE+DRAIN Reason=steelrack: INV003 Gres=gpu:8 is wrong [root@2026-11-30T19:31:44] Comment=b"
+    )
+    assert slurm_node_state.parse(line)["a"].text == "steelrack: INV003 Gres=gpu:8 is wrong"
+
+
 def test_the_reason_without_user_and_time() -> None:
     assert slurm_node_state.parse(LINES)["gpu2"].text == "steelrack: GPU003 GPU is lost"
     assert Node("a", "IDLE", "steelrack: disk [sda]").text == "steelrack: disk [sda]"
@@ -93,11 +102,11 @@ def test_our_own_reason_is_brought_up_to_date(run_module: Any, scontrol: Any) ->
 
 
 def test_resume_only_what_is_ours(run_module: Any, scontrol: Any) -> None:
-    result = run_module(slurm_node_state, nodes=[f"gpu{i}" for i in range(1, 7)], state="resume")
-    assert result["resumed"] == ["gpu2"]
-    assert sorted(result["left_alone"]) == ["gpu3", "gpu5", "gpu6"]
+    result = run_module(slurm_node_state, nodes=[f"gpu{i}" for i in range(1, 9)], state="resume")
+    assert result["resumed"] == ["gpu2", "gpu7"]
+    assert sorted(result["left_alone"]) == ["gpu3", "gpu5", "gpu6", "gpu8"]
     assert result["left_alone"]["gpu6"] == "drained without a reason"
-    assert scontrol.read_text() == "<update><NodeName=gpu2><State=RESUME>"
+    assert scontrol.read_text() == "<update><NodeName=gpu2><State=RESUME><update><NodeName=gpu7><State=UNDRAIN>"
 
 
 def test_check_mode(run_module: Any, scontrol: Any) -> None:

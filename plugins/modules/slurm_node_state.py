@@ -12,10 +12,10 @@ short_description: Drain Slurm nodes and resume those that were drained by this 
 version_added: "0.1.0"
 description:
   - Drains nodes with a reason that starts with C(steelrack:), so that it can be told later who did it.
-  - A node that is down when it is resumed stays down until its slurmd answers; one that has not registered since the
-    start of slurmctld cannot be resumed yet and is named in RV(left_alone) too.
   - Resumes only nodes whose reason starts like that. A node that a person, a health check or Slurm itself drained is
     left alone in both directions and named in RV(left_alone).
+  - A node that is down when it is resumed stays down until its slurmd answers; one that has not registered since the
+    start of slurmctld cannot be resumed yet and is named in RV(left_alone) too.
   - Must run where C(scontrol) reaches the controller, as root or SlurmUser.
 author:
   - steelrack contributors (@steelrack)
@@ -77,8 +77,7 @@ resumed:
   returned: success
   sample: []
 left_alone:
-  description: Nodes that are left as they are, mostly because somebody else drained them, with the reason that Slurm
-  shows.
+  description: Nodes that are left as they are, because somebody else drained them, with the reason that Slurm shows.
   type: dict
   returned: success
   sample: {gpu009: "RMA 123 [root@2026-11-30T19:31:44]"}

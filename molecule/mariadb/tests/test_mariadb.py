@@ -15,7 +15,7 @@ MIB = 1024 * 1024
     ("variable", "expected"),
     [
         ("innodb_lock_wait_timeout", 900),
-        ("innodb_buffer_pool_size", 1024 * MIB),
+        ("innodb_buffer_pool_size", 4096 * MIB),
         ("innodb_log_file_size", 256 * MIB),
         ("max_allowed_packet", 16 * MIB),
     ],
@@ -29,8 +29,10 @@ def test_the_server_listens_on_this_host_only(host):
     assert listening == ["tcp://127.0.0.1:3306"]
 
 
-def test_no_account_has_an_empty_password(host):
-    empty = host.check_output(
-        "mariadb --skip-column-names --execute \"SELECT COUNT(*) FROM mysql.user WHERE plugin='mysql_native_password' AND authentication_string=''\""
+def test_no_account_that_can_log_in_has_an_empty_password(host):
+    query = (
+        "SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.plugin') = 'mysql_native_password'"
+        " AND COALESCE(JSON_VALUE(Priv, '$.authentication_string'), '') = ''"
+        " AND COALESCE(JSON_VALUE(Priv, '$.account_locked'), 'false') <> 'true'"
     )
-    assert empty == "0"
+    assert host.check_output("mariadb --skip-column-names --execute %s", query) == ""

@@ -34,11 +34,22 @@ def test_equal_nodes_are_one_line(host):
     assert [line.split()[0] for line in lines] == ["NodeName=ctl-gpu[1-2]", "NodeName=ctl-gpu3"]
 
 
+# What slurmctld calls an error on its first start though nothing is wrong, and what is due to this scenario alone: nobody has built the nodes.
+HARMLESS = (
+    "state file",
+    "Trying backup state save file",
+    "MailProg is invalid",
+    "glob parsing",
+    '"Include" failed in file /etc/slurm/plugstack.conf',
+    "ctl-gpu",
+    "slurm_msg_sendto",
+)
+
+
 def test_the_log_has_no_error(host):
     log = host.file("/var/log/slurm/slurmctld.log").content_string
-    # Nobody has built the nodes: that they cannot be reached is the one thing that slurmctld may complain about.
-    errors = [line for line in log.splitlines() if "error:" in line and "ctl-gpu" not in line and "slurm_msg_sendto" not in line]
-    assert errors == []
+    errors = [line for line in log.splitlines() if "error:" in line or "fatal:" in line]
+    assert [line for line in errors if not any(words in line for words in HARMLESS)] == []
 
 
 def test_slurm_is_held_on_its_version(host):

@@ -97,6 +97,7 @@ def _as_dict(cluster: Cluster) -> dict[str, Any]:
         ],
         "node_lines": list(cluster.node_lines),
         "gres_lines": list(cluster.gres_lines),
+        "def_mem_per_cpu": cluster.def_mem_per_cpu,
         "partition_lines": list(cluster.partition_lines),
         "gres_types": list(cluster.gres_types),
         "left_out": list(cluster.left_out),

@@ -11,7 +11,7 @@ module: service_alive
 short_description: Wait until a service is up and stays up
 version_added: "0.1.0"
 description:
-  - Waits until a systemd service is active, its port (if it has one) takes connections, and its main process stays the
+  - Waits until a systemd service is active, somebody listens on its port (if it has one), and its main process stays the
     same one for a while. A service that dies and is started again by systemd over and over is not alive.
   - Fails with the state of the unit, its number of restarts and the last lines of its journal.
   - Never starts or stops anything.
@@ -33,15 +33,15 @@ options:
     description: Name of the systemd unit.
     type: str
     required: true
-  host:
-    description: Address to which the port is probed.
-    type: str
-    default: 127.0.0.1
   port:
-    description: TCP port that must take connections; without it only the unit is looked at.
+    description:
+      - TCP port on which somebody must listen; without it only the unit is looked at.
+      - The kernel's table is read and no connection is made, because Slurm's daemons log an error for each connection that says nothing.
     type: int
   settle:
-    description: For how many seconds unit, port and main process must stay as they are.
+    description:
+      - For how many seconds unit, port and main process must stay as they are.
+      - A service whose main process is older than that has shown it already.
     type: float
     default: 3
   timeout:
@@ -77,8 +77,8 @@ waited:
   sample: 3.1
 """
 
-import socket
 import time
+from pathlib import Path
 from typing import Callable
 
 from ansible.module_utils.basic import AnsibleModule
@@ -86,15 +86,27 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils import systemd
 
 _POLL = 0.3  # seconds between two looks
+_LISTEN = "0A"
 
 
-def port_answers(host: str, port: int) -> bool:
-    """Return whether a TCP connection to ``host``:``port`` is taken within two seconds."""
-    try:
-        with socket.create_connection((host, port), timeout=2):
+def listens(port: int, root: Path = Path("/proc/net")) -> bool:
+    """Return whether a process of this machine listens on TCP ``port``, on any address of IPv4 or IPv6.
+
+    Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt (local address as hex, state 0A is LISTEN).
+    """
+    wanted = f":{port:04X}"
+    for name in ("tcp", "tcp6"):
+        table = root / name
+        lines = table.read_text().splitlines()[1:] if table.exists() else []
+        if any(fields[1].endswith(wanted) and fields[3] == _LISTEN for fields in map(str.split, lines)):
             return True
-    except OSError:
-        return False
+    return False
+
+
+def age(unit: systemd.Unit, now: float) -> float:
+    """Return for how many seconds the main process has run at ``now`` (seconds since the epoch); 0 if that is unknown."""
+    started = systemd.epoch(unit.started_us)
+    return max(0.0, now - started) if started is not None and unit.active else 0.0
 
 
 def wait(
@@ -102,12 +114,14 @@ def wait(
     probe: Callable[[], bool],
     settle: float,
     timeout: float,
+    already: Callable[[systemd.Unit], float] = lambda unit: 0.0,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[systemd.Unit, str]:
     """Watch a unit until it has been up without a break for ``settle`` seconds.
 
-    ``look`` reads the unit, ``probe`` tells whether its port answers. Returns the last state seen and why the service
+    ``look`` reads the unit, ``probe`` tells whether its port answers, ``already`` for how many seconds the main process of a
+    unit has run when it is first seen. Returns the last state seen and why the service
     is not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
     longer than ``settle`` seconds without systemd starting it.
     """
@@ -125,7 +139,7 @@ def wait(
             return unit, "it is not running and nothing starts it"
         answers = unit.active and probe()
         if not answers or identity != (unit.main_pid, unit.restarts):
-            steady_since = now if answers else None
+            steady_since = (now - already(unit) if identity is None else now) if answers else None
             identity = (unit.main_pid, unit.restarts)
         elif steady_since is None:
             steady_since = now
@@ -140,7 +154,7 @@ def _why_not(unit: systemd.Unit, answers: bool, timeout: float) -> str:
     if not unit.active:
         return f"it did not become active within {timeout:g} s"
     if not answers:
-        return f"it is active but its port did not answer within {timeout:g} s"
+        return f"it is active but nobody listens on its port after {timeout:g} s"
     return f"its main process kept changing for {timeout:g} s"
 
 
@@ -164,7 +178,6 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "name": {"type": "str", "required": True},
-            "host": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int"},
             "settle": {"type": "float", "default": 3},
             "timeout": {"type": "float", "default": 60},
@@ -176,19 +189,20 @@ def main() -> None:
             changed=False, skipped=True, msg="In check mode nothing was started, so nothing is waited for."
         )
     module.run_command_environ_update = {"LC_ALL": "C", "TZ": "UTC"}
-    name, host, port = (module.params[key] for key in ("name", "host", "port"))
+    name, port = module.params["name"], module.params["port"]
     begin = time.monotonic()
     try:
         unit, why = wait(
             look=lambda: systemd.show(module.run_command, name),
-            probe=lambda: port is None or port_answers(host, port),
+            probe=lambda: port is None or listens(port),
             settle=module.params["settle"],
             timeout=module.params["timeout"],
+            already=lambda unit: age(unit, time.time()),
         )
     except systemd.SystemdError as error:
         module.fail_json(msg=f"The state of service {name} cannot be read: {error}")
     if why:
-        where = "" if port is None else f", port {host}:{port}"
+        where = "" if port is None else f", port {port}"
         module.fail_json(msg=failure(unit, why, where, systemd.journal(module.run_command, name)))
     module.exit_json(
         changed=False, main_pid=unit.main_pid, restarts=unit.restarts, waited=round(time.monotonic() - begin, 2)

@@ -171,7 +171,8 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
 def _shares(inspected: Inspected, cpus: int, threads: int, memory_mib: int) -> dict[str, Share]:
     """Return the fair part of one GPU by family: the node is divided by its GPUs, a GPU by its MIG devices.
 
-    CPUs are rounded down to whole cores of ``threads`` each (but never to none), because jobs get whole cores.
+    CPUs are rounded down to whole cores of ``threads`` each, because jobs get whole cores. A node with fewer CPUs than GPUs
+    has a share of none: a job that takes all its GPUs must not be asked for more CPUs than there are.
     """
     devices_of_gpu = Counter(offer.gpu for offer in inspected.offers)
     shares: dict[str, Share] = {}
@@ -180,7 +181,7 @@ def _shares(inspected: Inspected, cpus: int, threads: int, memory_mib: int) -> d
         share_cpus = cpus // parts
         if share_cpus >= threads:
             share_cpus -= share_cpus % threads
-        share = Share(max(share_cpus, 1), max(memory_mib // parts, 1))
+        share = Share(share_cpus, max(memory_mib // parts, 1))
         before = shares.get(family, share)
         shares[family] = Share(min(before.cpus, share.cpus), min(before.memory_mib, share.memory_mib))
     return shares

@@ -236,7 +236,9 @@ def _with_shares(draft: _Draft, kinds: Mapping[str, NodeKind]) -> dict[str, str]
     result = dict(draft.parameters)
     if not shares:
         return result
-    result.setdefault("DefCpuPerGPU", str(min(share.cpus for share in shares)))
+    cpus = min(share.cpus for share in shares)
+    if cpus > 0:
+        result.setdefault("DefCpuPerGPU", str(cpus))
     if not _MEMORY_DEFAULTS & set(draft.parameters):
         result["DefMemPerGPU"] = str(min(share.memory_mib for share in shares))
     return result

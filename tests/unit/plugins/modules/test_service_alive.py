@@ -86,7 +86,7 @@ class Story:
         pytest.param(
             lambda now: unit(),
             lambda now: False,
-            "it is active but its port did not answer within 20 s",
+            "it is active but nobody listens on its port after 20 s",
             20,
             21,
             id="port closed",
@@ -101,11 +101,39 @@ def test_wait(
     assert least <= story.now <= most
 
 
-def test_port_answers() -> None:
+def test_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert service_alive.port_answers("127.0.0.1", port)
-    assert not service_alive.port_answers("127.0.0.1", port)
+        assert service_alive.listens(port)
+    assert not service_alive.listens(port)
+
+
+@pytest.mark.parametrize(
+    ("state", "started", "expected"),
+    [
+        pytest.param("active", 90, 10.0, id="up for ten seconds"),
+        pytest.param("active", 110, 0.0, id="a clock that ran backwards"),
+        pytest.param("failed", 90, 0.0, id="not up"),
+        pytest.param("active", None, 0.0, id="start unknown"),
+    ],
+)
+def test_age(state: str, started: int | None, expected: float) -> None:
+    seen = Unit("slurmd", "loaded", state, "running", "success", 7, 0, None if started is None else started * 1_000_000)
+    assert service_alive.age(seen, 100.0) == expected
+
+
+def test_a_service_that_is_up_for_long_is_not_waited_for() -> None:
+    story = Story(lambda now: unit())
+    _unit, why = service_alive.wait(
+        look=lambda: story.states(story.now),
+        probe=lambda: True,
+        settle=3,
+        timeout=20,
+        already=lambda seen: 60.0,
+        clock=lambda: story.now,
+        sleep=story.sleep,
+    )
+    assert (why, story.now) == ("", 0.0)
 
 
 def test_alive(run_module: Any, program: Any) -> None:

@@ -195,15 +195,18 @@ def test_partition_of_nodes_that_are_left_out() -> None:
         ),
         pytest.param(
             [record("n1", [gpu(at, at) for at in range(8)], sockets=1, cores=2, memory_mib=16384)],
-            {"all": (1, 1920), "h100": (1, 1920)},
+            {"all": (None, 1920), "h100": (None, 1920)},
             id="fewer cores than GPUs",
         ),
     ],
 )
-def test_shares(machines: list[dict[str, Any]], shares: dict[str, tuple[int, int]]) -> None:
+def test_shares(machines: list[dict[str, Any]], shares: dict[str, tuple[int | None, int]]) -> None:
+    """A node with fewer cores than GPUs has no CPU share: a job with all its GPUs must still fit on it."""
     result = derived(*machines)
     found = {
-        one["name"]: (int(one["parameters"]["DefCpuPerGPU"]), int(one["parameters"]["DefMemPerGPU"]))
+        one["name"]: tuple(
+            int(one["parameters"][key]) if key in one["parameters"] else None for key in ("DefCpuPerGPU", "DefMemPerGPU")
+        )
         for one in result["partitions"]
     }
     assert found == shares

@@ -35,11 +35,18 @@ def slurm_conf_lines(
         raise AnsibleFilterError(str(error)) from error
 
 
+def discovered_problems(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, list[Mapping[str, str]]]:
+    """Return what the discovery of this run found wrong, for each host that took part in it."""
+    found = {host: hostvars[host].get("__discover_record") for host in hosts if host in hostvars}
+    return {host: list(result["problems"]) for host, result in found.items() if result and "problems" in result}
+
+
 class FilterModule:
     """The filters of this theme."""
 
     def filters(self) -> dict[str, Any]:
         return {
+            "discovered_problems": discovered_problems,
             "faulty_nodes": faulty_nodes,
             "gpu_device_files": device_files,
             "hosts_block": hosts_block,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.site import (
     conf_lines,
     device_files,

@@ -11,8 +11,8 @@ module: service_alive
 short_description: Wait until a service is up and stays up
 version_added: "0.1.0"
 description:
-  - Waits until a systemd service is active, somebody listens on its port (if it has one), and its main process stays the
-    same one for a while. A service that dies and is started again by systemd over and over is not alive.
+  - Waits until a systemd service is active, somebody listens on its port (if it has one), and its main process stays
+    the same one for a while. A service that dies and is started again by systemd over and over is not alive.
   - Fails with the state of the unit, its number of restarts and the last lines of its journal.
   - Never starts or stops anything.
 author:
@@ -36,7 +36,8 @@ options:
   port:
     description:
       - TCP port on which somebody must listen; without it only the unit is looked at.
-      - The kernel's table is read and no connection is made, because Slurm's daemons log an error for each connection that says nothing.
+      - The kernel's table is read and no connection is made, because Slurm's daemons log an error for each connection
+        that says nothing.
     type: int
   settle:
     description:
@@ -92,7 +93,7 @@ _LISTEN = "0A"
 def listens(port: int, root: Path = Path("/proc/net")) -> bool:
     """Return whether a process of this machine listens on TCP ``port``, on any address of IPv4 or IPv6.
 
-    Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt (local address as hex, state 0A is LISTEN).
+    Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt (addresses in hex, state 0A is LISTEN).
     """
     wanted = f":{port:04X}"
     for name in ("tcp", "tcp6"):
@@ -104,7 +105,7 @@ def listens(port: int, root: Path = Path("/proc/net")) -> bool:
 
 
 def age(unit: systemd.Unit, now: float) -> float:
-    """Return for how many seconds the main process has run at ``now`` (seconds since the epoch); 0 if that is unknown."""
+    """Return for how many seconds the main process has run at ``now`` (epoch, seconds); 0 if that is unknown."""
     started = systemd.epoch(unit.started_us)
     return max(0.0, now - started) if started is not None and unit.active else 0.0
 
@@ -120,9 +121,8 @@ def wait(
 ) -> tuple[systemd.Unit, str]:
     """Watch a unit until it has been up without a break for ``settle`` seconds.
 
-    ``look`` reads the unit, ``probe`` tells whether its port answers, ``already`` for how many seconds the main process of a
-    unit has run when it is first seen. Returns the last state seen and why the service
-    is not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
+    ``look`` reads the unit, ``probe`` tells whether its port answers, ``already`` for how many seconds the main process
+    of a unit has run when it is first seen. Returns the last state seen and why the service is not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
     longer than ``settle`` seconds without systemd starting it.
     """
     end = clock() + timeout

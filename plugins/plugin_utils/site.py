@@ -40,11 +40,15 @@ def _text(value: Any) -> str:
 
 
 def _quoted(name: str, text: str) -> str:
-    """Return a value as it stands in a file: in quotes where it holds blanks (slurm.conf(5)), refused where it cannot be written."""
+    """Return a value as it stands in a file, in quotes where it holds blanks. ValueError where it cannot be written."""
     if '"' in text or "\n" in text:
-        raise ValueError(f"{name}: the value {text!r} holds a quote or a line break, which Slurm cannot read; write it without.")
+        raise ValueError(
+            f"{name}: the value {text!r} holds a quote or a line break, which Slurm cannot read; write it without."
+        )
     if "#" in text:
-        raise ValueError(f"{name}: the value {text!r} holds '#', which begins a comment in Slurm's files; use a value without it.")
+        raise ValueError(
+            f"{name}: the value {text!r} holds '#', which begins a comment in Slurm's files; use a value without it."
+        )
     return f'"{text}"' if " " in text else text
 
 
@@ -61,8 +65,8 @@ def conf_lines(
     """Return ``Name=value`` lines: the collection's ``defaults`` with the site's ``overrides`` laid over them.
 
     Slurm does not mind the case of a parameter's name, so neither does this: ``returntoservice`` overrides
-    ``ReturnToService``. A value of None, or an empty list or string, leaves the parameter out (a line without a value is an error
-    to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the override's
+    ``ReturnToService``. A value of None, or an empty list or string, leaves the parameter out (a line without a value
+    is an error to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the override's
     items are added to the default's, because the cluster does not work without the latter.
 
     Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter, or when a value

@@ -31,7 +31,9 @@ class Run:
     def recap(self) -> dict[str, dict[str, int]]:
         """Return the counts of each host, for example ``{"cl-gpu1": {"ok": 12, "changed": 0, ...}}``."""
         lines = re.findall(r"^(\S+)\s+: (ok=.*)$", self.output, re.MULTILINE)
-        return {host: {key: int(number) for key, number in re.findall(r"(\w+)=(\d+)", counts)} for host, counts in lines}
+        return {
+            host: {key: int(number) for key, number in re.findall(r"(\w+)=(\d+)", counts)} for host, counts in lines
+        }
 
     def changed(self) -> dict[str, int]:
         return {host: counts["changed"] for host, counts in self.recap().items() if counts["changed"]}
@@ -59,7 +61,11 @@ class Cluster:
     def on(self, host: str, command: str, user: str = "root") -> str:
         """Return what ``command`` prints on ``host``; a failing command fails the test with its output."""
         done = subprocess.run(
-            ["docker", "exec", "--user", user, host, "bash", "-c", command], capture_output=True, text=True, timeout=180, check=False
+            ["docker", "exec", "--user", user, host, "bash", "-c", command],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
         )
         assert done.returncode == 0, f"{host}: {command}\n{done.stdout}{done.stderr}"
         return done.stdout.strip()
@@ -82,8 +88,12 @@ class Cluster:
         )
         return Run(done.returncode, done.stdout)
 
-    def main_pids(self, unit: str, hosts: list[str]) -> dict[str, str]:
-        return {host: self.on(host, f"systemctl show --value --property=MainPID {unit}") for host in hosts}
+    def starts(self, unit: str, hosts: list[str]) -> dict[str, str]:
+        """Return what changes whenever systemd starts the unit anew.
+
+        From 23.11 on the process id is no sign: a daemon of Slurm that is reconfigured replaces itself by a new process.
+        """
+        return {host: self.on(host, f"systemctl show --value --property=InvocationID {unit}") for host in hosts}
 
     def node_state(self, node: str) -> str:
         return self.on(self.controller, f"sinfo --noheader --nodes={node} --partition=all --Format=StateComplete:60")
@@ -95,14 +105,21 @@ class Cluster:
             time.sleep(1)
 
     def wait_until_idle(self) -> None:
-        self.wait_for("every node idle", lambda: all(self.node_state(node).startswith("idle") and "*" not in self.node_state(node) for node in self.nodes))
+        self.wait_for(
+            "every node idle",
+            lambda: all(
+                self.node_state(node).startswith("idle") and "*" not in self.node_state(node) for node in self.nodes
+            ),
+        )
 
     def tres_of(self, job_name: str) -> str:
         """Return AllocTRES of the last job of that name, once accounting has it as completed."""
         found: list[str] = []
 
         def recorded() -> bool:
-            text = self.as_user(f"sacct --noheader --parsable2 --allocations --name={job_name} --format=State,AllocTRES")
+            text = self.as_user(
+                f"sacct --noheader --parsable2 --allocations --name={job_name} --format=State,AllocTRES"
+            )
             found[:] = [line.split("|")[1] for line in text.splitlines() if line.startswith("COMPLETED")]
             return bool(found)
 

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-PROBE = "for f in /dev/nvidia[0-9]* /dev/nvidia-caps/*; do [ -e $f ] || continue; (exec 3<>$f) 2>&1 | grep -q 'not permitted' && echo refused $f || echo usable $f; done"
+PROBE = (
+    "for f in /dev/nvidia[0-9]* /dev/nvidia-caps/*; do [ -e $f ] || continue; "
+    "(exec 3<>$f) 2>&1 | grep -q 'not permitted' && echo refused $f || echo usable $f; done"
+)
 
 
 def probe(cluster, gres: str, name: str) -> dict[str, str]:
-    output = cluster.as_user(f"srun --job-name={name} --gres={gres} bash -c \"{PROBE}\"".replace("$f", "\\$f"))
+    output = cluster.as_user(f'srun --job-name={name} --gres={gres} bash -c "{PROBE}"'.replace("$f", "\\$f"))
     return {path: verdict for verdict, path in (line.split() for line in output.splitlines())}
 
 
@@ -25,7 +28,9 @@ def test_two_h100_are_usable_and_the_other_six_refused(cluster):
 
 
 def test_a_mig_instance_comes_with_its_own_capability_files(cluster):
-    kinds = cluster.on(cluster.controller, f"scontrol show node {cluster.nodes[2]} --oneliner").split("Gres=")[1].split()[0]
+    kinds = (
+        cluster.on(cluster.controller, f"scontrol show node {cluster.nodes[2]} --oneliner").split("Gres=")[1].split()[0]
+    )
     mig = next(kind for kind in kinds.split(",") if "3g.40gb" in kind).split(":")[1]
     verdicts = probe(cluster, f"gpu:{mig}:1", "one-instance")
     usable = [path for path, verdict in verdicts.items() if verdict == "usable"]
@@ -35,8 +40,9 @@ def test_a_mig_instance_comes_with_its_own_capability_files(cluster):
 
 
 def test_a_job_without_a_gpu_can_open_none(cluster):
-    output = cluster.as_user(f"srun bash -c \"{PROBE}\"".replace("$f", "\\$f"))
-    assert output and all(line.startswith("refused") for line in output.splitlines())
+    output = cluster.as_user(f'srun bash -c "{PROBE}"'.replace("$f", "\\$f"))
+    assert output
+    assert all(line.startswith("refused") for line in output.splitlines())
 
 
 def test_a_job_is_confined_to_its_core(cluster):

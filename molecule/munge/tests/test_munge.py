@@ -24,4 +24,4 @@ def test_munge_runs_and_is_enabled(host):
 def test_a_credential_of_one_host_is_good_on_the_other(host, request):
     other = testinfra.get_host("ansible://munge-a2", ansible_inventory=request.config.option.ansible_inventory)
     credential = host.check_output("munge --no-input")
-    assert "Success" in other.check_output("printf '%%s' '%s' | unmunge" % credential)
+    assert "Success" in other.check_output("printf %%s %s | unmunge", credential)

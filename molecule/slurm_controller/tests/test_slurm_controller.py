@@ -15,26 +15,34 @@ def test_slurmctld_runs_and_did_not_restart(host):
 
 
 def test_slurm_knows_the_nodes_of_the_records_with_their_typed_gpus(host):
-    nodes = host.check_output("sinfo --noheader --Node --partition=all --Format=NodeHost:20,Gres:40").splitlines()
+    nodes = host.check_output("sinfo --noheader --Node --partition=all --Format=NodeHost:20,Gres:80").splitlines()
     assert [line.split() for line in nodes] == [
         ["ctl-gpu1", "gpu:h100:8"],
         ["ctl-gpu2", "gpu:h100:8"],
-        ["ctl-gpu3", "gpu:a100:4"],
+        ["ctl-gpu3", "gpu:a100:3,gpu:a100_3g.40gb:1,gpu:a100_2g.20gb:2"],
     ]
 
 
 def test_there_is_a_partition_for_each_type_and_one_default(host):
-    partitions = dict(line.split() for line in host.check_output("sinfo --noheader --Format=PartitionName:20,NodeList:30 | sort -u").splitlines())
-    assert partitions == {"all": "ctl-gpu[1-3]", "h100": "ctl-gpu[1-2]", "a100": "ctl-gpu3"}
+    lines = host.check_output("sinfo --noheader --Format=PartitionName:20,NodeList:30").splitlines()
+    assert dict(line.split() for line in lines) == {
+        "all": "ctl-gpu[1-3]",
+        "h100": "ctl-gpu[1-2]",
+        "a100": "ctl-gpu3",
+        "a100_mig": "ctl-gpu3",
+    }
     assert host.check_output("scontrol show partition --oneliner | grep -c Default=YES") == "1"
 
 
 def test_equal_nodes_are_one_line(host):
-    lines = [line for line in host.file("/etc/slurm/slurm.conf").content_string.splitlines() if line.startswith("NodeName=")]
+    lines = [
+        line for line in host.file("/etc/slurm/slurm.conf").content_string.splitlines() if line.startswith("NodeName=")
+    ]
     assert [line.split()[0] for line in lines] == ["NodeName=ctl-gpu[1-2]", "NodeName=ctl-gpu3"]
 
 
-# What slurmctld calls an error on its first start though nothing is wrong, and what is due to this scenario alone: nobody has built the nodes.
+# What slurmctld calls an error on its first start though nothing is wrong, and what is due to this scenario alone:
+# nobody has built the nodes.
 HARMLESS = (
     "state file",
     "Trying backup state save file",

@@ -116,8 +116,8 @@ class Cluster:
     def def_mem_per_cpu(self) -> int | None:
         """Memory in MiB that every node has for each of its CPUs at least; None without nodes.
 
-        As DefMemPerCPU it is what a job without a GPU and without a wish gets. Slurm's own default is all the memory of the
-        node (slurm.conf(5), DefMemPerCPU), so that one such job would keep every other off it.
+        As DefMemPerCPU it is what a job without a GPU and without a wish gets. Slurm's own default is all the memory of
+        the node (slurm.conf(5), DefMemPerCPU), so that one such job would keep every other off it.
         """
         kinds = {id(node.kind): node.kind for node in self.nodes}.values()
         return min(((kind.real_memory - (kind.mem_spec_limit or 0)) // kind.cpus for kind in kinds), default=None)

@@ -171,8 +171,8 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
 def _shares(inspected: Inspected, cpus: int, threads: int, memory_mib: int) -> dict[str, Share]:
     """Return the fair part of one GPU by family: the node is divided by its GPUs, a GPU by its MIG devices.
 
-    CPUs are rounded down to whole cores of ``threads`` each, because jobs get whole cores. A node with fewer CPUs than GPUs
-    has a share of none: a job that takes all its GPUs must not be asked for more CPUs than there are.
+    CPUs are rounded down to whole cores of ``threads`` each, because jobs get whole cores. A node with fewer CPUs than
+    GPUs has a share of none: a job that takes all its GPUs must not be asked for more CPUs than there are.
     """
     devices_of_gpu = Counter(offer.gpu for offer in inspected.offers)
     shares: dict[str, Share] = {}

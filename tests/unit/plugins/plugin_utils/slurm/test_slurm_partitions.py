@@ -205,7 +205,8 @@ def test_shares(machines: list[dict[str, Any]], shares: dict[str, tuple[int | No
     result = derived(*machines)
     found = {
         one["name"]: tuple(
-            int(one["parameters"][key]) if key in one["parameters"] else None for key in ("DefCpuPerGPU", "DefMemPerGPU")
+            int(one["parameters"][key]) if key in one["parameters"] else None
+            for key in ("DefCpuPerGPU", "DefMemPerGPU")
         )
         for one in result["partitions"]
     }

@@ -122,8 +122,9 @@ def wait(
     """Watch a unit until it has been up without a break for ``settle`` seconds.
 
     ``look`` reads the unit, ``probe`` tells whether its port answers, ``already`` for how many seconds the main process
-    of a unit has run when it is first seen. Returns the last state seen and why the service is not alive (empty: it is). Gives up early where waiting cannot help: the unit has failed, or has been down for
-    longer than ``settle`` seconds without systemd starting it.
+    of a unit has run when it is first seen. Returns the last state seen and why the service is not alive (empty:
+    it is). Gives up early where waiting cannot help: the unit has failed, or has been down for longer than ``settle``
+    seconds without systemd starting it.
     """
     end = clock() + timeout
     steady_since: float | None = None

@@ -66,8 +66,8 @@ def conf_lines(
 
     Slurm does not mind the case of a parameter's name, so neither does this: ``returntoservice`` overrides
     ``ReturnToService``. A value of None, or an empty list or string, leaves the parameter out (a line without a value
-    is an error to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the override's
-    items are added to the default's, because the cluster does not work without the latter.
+    is an error to Slurm). Booleans become yes and no, lists are joined by commas. For the parameters in ``joined`` the
+    override's items are added to the default's, because the cluster does not work without the latter.
 
     Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter, or when a value
     cannot be written into such a file.

@@ -91,7 +91,7 @@ class Cluster:
     def starts(self, unit: str, hosts: list[str]) -> dict[str, str]:
         """Return what changes whenever systemd starts the unit anew.
 
-        From 23.11 on the process id is no sign: a daemon of Slurm that is reconfigured replaces itself by a new process.
+        From 23.11 on the process id is no sign: a daemon that is reconfigured replaces itself by a new process.
         """
         return {host: self.on(host, f"systemctl show --value --property=InvocationID {unit}") for host in hosts}
 

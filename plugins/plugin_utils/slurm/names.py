@@ -18,7 +18,10 @@ import ipaddress
 import re
 from collections.abc import Iterable, Sequence
 
-from ClusterShell.RangeSet import RangeSet
+try:
+    from ClusterShell.RangeSet import RangeSet
+except ImportError:  # told where it is needed; documentation and argument checks work without it
+    RangeSet = None
 
 __all__ = ["HostlistError", "fold", "fold_addresses", "is_address", "name_fault", "natural_key", "unfold"]
 
@@ -119,6 +122,11 @@ def _bracket(numbers: Sequence[str]) -> str:
     """Return the numbers (one width, or none padded) as a bracket, or bare if there is only one."""
     if len(numbers) == 1:
         return numbers[0]
+    if RangeSet is None:
+        raise ImportError(
+            "The Python library ClusterShell is missing on the control node; install it into Ansible's environment: "
+            "pip install -r requirements.txt of this collection, or pip install ClusterShell."
+        )
     ranges = []
     for part in RangeSet.fromlist(numbers).contiguous():
         low, high = part[0], part[-1]

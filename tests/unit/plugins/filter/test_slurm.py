@@ -31,11 +31,12 @@ SITE = {"cluster_name": "demo", "version": "24.11"}
 
 def builtin_only(value: Any) -> bool:
     """Say whether a value is made of Python's own types to the last."""
-    if type(value) is dict:
-        return all(type(key) is str and builtin_only(item) for key, item in value.items())
-    if type(value) is list:
+    kind = type(value)  # not isinstance: Ansible's tagged values are subclasses, and none may be left
+    if kind is dict:
+        return all(builtin_only(key) and builtin_only(item) for key, item in value.items())
+    if kind is list:
         return all(map(builtin_only, value))
-    return type(value) in (str, int, bool, type(None))
+    return kind in (str, int, bool, type(None))
 
 
 def hostvars_of(

@@ -298,7 +298,7 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
         st.lists(st.from_regex(r"[a-z]{1,2}[0-9]{0,3}[a-z]?", fullmatch=True), min_size=1, max_size=6, unique=True)
     )
     names = [name for name in names if name != "all"] or ["n1"]
-    kinds = [draw(machines("x")) for _ in range(2)]
+    kinds = draw(st.tuples(machines("x"), machines("x")))
     return [{**draw(st.sampled_from(kinds)), "host": name} for name in names]
 
 

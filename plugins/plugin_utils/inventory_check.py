@@ -26,6 +26,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import CATALOGUE, Problem, make, without
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names as slurm_names
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import SharingError
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import read as read_sharing
 
 __all__ = ["READ", "UNRESOLVED", "Site", "Specs", "check", "load_specs", "release_problems"]
 
@@ -42,6 +45,7 @@ CLUSTER_WIDE: Final = (
     "slurm_partition_all",
     "slurm_partitions_by_gpu_type",
     "slurm_gpu_type_style",
+    "slurm_gres_autodetect",
     "slurm_memory_reserve_percent",
     "slurm_memory_reserve_mib",
     "slurm_def_per_gpu",
@@ -50,7 +54,16 @@ CLUSTER_WIDE: Final = (
     "slurm_skip_problems",
 )
 # What the rules here read themselves, whether or not an argument specification knows it.
-READ: Final = frozenset({*CLUSTER_WIDE, "node_base_address", "node_hardware", "slurm_dbd_storage_host"})
+READ: Final = frozenset(
+    {
+        *CLUSTER_WIDE,
+        "node_base_address",
+        "node_hardware",
+        "slurm_dbd_storage_host",
+        "slurm_node_gpu_exclude",
+        "slurm_node_gpu_sharing",
+    }
+)
 NAMES_SHOWN: Final = 200  # characters of a list of hosts that one message shows
 
 Hosts = Sequence[str]
@@ -333,6 +346,21 @@ def _records(site: Site) -> Iterator[Problem]:
         yield make("INV012", _one(missing), names=fold(missing))
 
 
+def _gpu_wishes(site: Site) -> Iterator[Problem]:
+    """GPUs to leave out must be in the record: a slip would hand out the GPU that somebody wants to keep."""
+    for host in site.group("slurm_node"):
+        record, entries = site.value(host, "node_hardware"), site.value(host, "slurm_node_gpu_exclude")
+        if isinstance(entries, list) and isinstance(record, Mapping) and record.get("schema") == RECORD_SCHEMA:
+            for entry in left_out(record.get("gpus") or (), entries)[1]:
+                known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record.get("gpus") or ())
+                yield make("INV030", host, entry=entry, known=known or "none")
+        sharing = site.value(host, "slurm_node_gpu_sharing")
+        try:
+            read_sharing(sharing if isinstance(sharing, Mapping) else {})
+        except SharingError as error:
+            yield make("INV031", host, reason=error)
+
+
 # --- variables against the roles' argument specifications -----------------------------------------------------------
 
 
@@ -447,6 +475,7 @@ _RULES: Final = (
     _partitions,
     _skipped_ids,
     _records,
+    _gpu_wishes,
     _variables,
     _required,
     _roleless,

@@ -11,8 +11,8 @@ module: slurm_autodetect_info
 short_description: Check that slurmd can detect GPUs by itself
 version_added: 0.1.0
 description:
-  - Looks for what C(AutoDetect) in C(gres.conf) needs on a node, being the plugin of slurmd and, for V(nvml), the library of
-    the NVIDIA driver. Without them slurmd does not start or reports no GPU.
+  - Looks for what C(AutoDetect) in C(gres.conf) needs on a node, being the plugin of slurmd and, for V(nvml), the
+    library of the NVIDIA driver. Without them slurmd does not start or reports no GPU.
   - Packages differ in what they bring. Those of Debian and Ubuntu have the plugin for V(nvml) in a package of its own,
     others were built without it.
 author:
@@ -134,7 +134,9 @@ def missing(host: str, mode: str, version: str, plugin_dirs: list[str], library_
         old = tuple(int(part) for part in version.split(".")[:2]) < _BOTH_NAMES_SINCE
         if find(library_dirs, _BARE_LIBRARY) is None and (old or find(library_dirs, _LIBRARY) is None):
             present = find(library_dirs, _LIBRARY)
-            detail = f", which Slurm {version} opens by that name alone (there is {present}; link it)" if present else ""
+            detail = (
+                f", which Slurm {version} opens by that name alone (there is {present}; link it)" if present else ""
+            )
             name = _BARE_LIBRARY if present else _LIBRARY
             problems.append(make("SLM045", host, library=name, detail=detail))
     return problems

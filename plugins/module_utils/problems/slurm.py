@@ -265,8 +265,8 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "SLM040",
         ERROR,
         "GPU to leave out that is not there",
-        "slurm_node_gpu_exclude of {host} names '{entry}', which is no GPU of its hardware record ({known}); nothing is "
-        "left out for it.",
+        "slurm_node_gpu_exclude of {host} names '{entry}', which is no GPU of its hardware record ({known}); "
+        "nothing is left out for it.",
         "Name the GPU by its PCI address in quotes, its UUID or its minor number, or remove the entry.",
     ),
     Entry(

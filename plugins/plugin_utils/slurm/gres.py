@@ -18,7 +18,17 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardwa
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
 
-__all__ = ["Fault", "Layout", "Offer", "accepted_cores", "cores_text", "detected_cores_fit", "faults", "gres_bodies", "offers"]
+__all__ = [
+    "Fault",
+    "Layout",
+    "Offer",
+    "accepted_cores",
+    "cores_text",
+    "detected_cores_fit",
+    "faults",
+    "gres_bodies",
+    "offers",
+]
 
 # gres.h MAX_GRES_BITMAP: devices of one GRES on one node.
 DEVICE_LIMIT = 1024

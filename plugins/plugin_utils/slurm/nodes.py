@@ -167,8 +167,8 @@ def inspect(
 ) -> Inspected:
     """Name the GPUs of a machine. ``given_names``: the operator's type names by full type.
 
-    With ``autodetect`` names are ones that Slurm's own detection keeps (see :func:`autodetect_names`). A machine that it
-    would describe wrongly keeps explicit lines, with a finding that tells why. ``fewer``: GPUs were left out.
+    With ``autodetect`` names are ones that Slurm's own detection keeps (see :func:`autodetect_names`). A machine that
+    it would describe wrongly keeps explicit lines, with a finding that tells why. ``fewer``: GPUs were left out.
     """
     found = [
         finding("SLM019", full=full, detail=type_fault(name)) for full, name in given_names.items() if type_fault(name)

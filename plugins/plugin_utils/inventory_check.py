@@ -27,6 +27,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import CATALOGUE, Problem, make, without
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names as slurm_names
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import MODES as SHARING_MODES
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import SharingError
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import read as read_sharing
 
@@ -354,10 +355,17 @@ def _gpu_wishes(site: Site) -> Iterator[Problem]:
             for entry in left_out(record.get("gpus") or (), entries)[1]:
                 known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record.get("gpus") or ())
                 yield make("INV030", host, entry=entry, known=known or "none")
-        sharing = site.value(host, "slurm_node_gpu_sharing")
-        try:
-            read_sharing(sharing if isinstance(sharing, Mapping) else {})
-        except SharingError as error:
+        yield from _sharing(host, site.value(host, "slurm_node_gpu_sharing"))
+
+
+def _sharing(host: str, sharing: Any) -> Iterator[Problem]:
+    """What the argument specification cannot say: the number of parts that a mode needs."""
+    if not isinstance(sharing, Mapping) or sharing.get("mode") not in SHARING_MODES:
+        return
+    try:
+        read_sharing({name: sharing[name] for name in ("mode", "per_gpu") if name in sharing})
+    except SharingError as error:
+        if isinstance(sharing.get("per_gpu", 0), int):
             yield make("INV031", host, reason=error)
 
 

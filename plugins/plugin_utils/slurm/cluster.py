@@ -40,6 +40,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
     unfold,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import (
+    MIG_FEATURE,
     OFF,
     Inspected,
     NodeKind,
@@ -392,10 +393,12 @@ def derive(hosts: Iterable[Host], site: Site) -> Cluster:
     problems += partition_problems
     node_lines, gres_lines = _lines(nodes)
     other_gres = {entry.split(":")[0] for node in nodes for entry in node.kind.other_gres}
-    mig = [node.name for node in nodes if any("MultipleFiles=" in body for body in node.kind.gres_bodies)]
-    if mig and other_gres.intersection(SHARING_MODES) and not work.rules.mig_beside_sharing:
-        fields = {"modes": ", ".join(sorted(other_gres.intersection(SHARING_MODES))), "nodes": fold(mig)}
-        problems.append(make("SLM043", "", version=version_text(work.rules.number), **fields))
+    shared = other_gres.intersection(SHARING_MODES)
+    if shared and not work.rules.mig_beside_sharing:
+        mig = [node.name for node in nodes if MIG_FEATURE in node.kind.features]
+        if mig:
+            fields = {"modes": ", ".join(sorted(shared)), "nodes": fold(mig)}
+            problems.append(make("SLM043", "", version=version_text(work.rules.number), **fields))
     skipped = set(site.skip_problems)
     return Cluster(
         nodes=tuple(nodes),

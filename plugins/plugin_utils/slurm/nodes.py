@@ -41,7 +41,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharin
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import Sharing, share_body
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release, version_text
 
-__all__ = ["OFF", "Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
+__all__ = ["MIG_FEATURE", "OFF", "Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
 
 _GIB = 1024
 _SMALL_STEP = 64
@@ -49,6 +49,7 @@ _FEATURE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*$")
 # What drivers older than the card call it.
 _UNNAMED_CARD = "graphics_device"
 MIG_SUFFIX = "_mig"
+MIG_FEATURE = "mig"
 OFF = "off"
 
 
@@ -243,7 +244,7 @@ def _features(
     if inspected.offers:
         features.append(f"{len({offer.gpu for offer in inspected.offers})}gpu")
     if any(offer.device.profile for offer in inspected.offers):
-        features.append("mig")
+        features.append(MIG_FEATURE)
     features = [feature for feature in features if _FEATURE.match(feature)]
     found = []
     for variable, values in (

@@ -16,8 +16,8 @@ GPU = "00000000:3b:00.0"
     ("line", "event"),
     [
         (
-            "[ 1843.308145] kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off",
-            Event(GPU, 79, 1, 1843, "pid='<unknown>', name=<unknown>, GPU has fallen off"),
+            "[ 1843.308145] kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen",
+            Event(GPU, 79, 1, 1843, "pid='<unknown>', name=<unknown>, GPU has fallen"),
         ),
         ("NVRM: Xid (PCI:0000:3b:00): 48, pid=1, DBE", Event(GPU, 48, 1, None, "pid=1, DBE")),
         ("[    5.000001] NVRM: Xid (PCI:0000:3b:00.0): 62, 023f", Event(GPU, 62, 1, 5, "023f")),

@@ -156,14 +156,14 @@ class ActionModule(ActionBase):
             return result
         record, problems = settle(stored.record, evidence, options["accept"], health)
         gpus = [*evidence["gpus"], *record["gpus"]]
-        problems = without_weight(problems, gpus, _plain(options["excluded"]))
+        weighed = without_weight(problems, gpus, _plain(options["excluded"]))
         text = stored.text if record == stored.record else render(record)
         if text != stored.text and not self._task.check_mode:
             write(path, text)
         result.update(
             changed=text != stored.text,
             record=ordered(record),
-            problems=problems,
+            problems=weighed,
             ansible_facts={VARIABLE: ordered(record)},
             diff={"before": stored.text, "after": text, "before_header": str(path), "after_header": str(path)},
         )

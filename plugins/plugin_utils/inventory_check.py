@@ -319,6 +319,15 @@ def _partition_nodes(site: Site, partition: Mapping[str, Any]) -> Iterator[Probl
         yield make("INV006", "", partition=partition["name"], unknown=fold(unknown), hint=hint)
 
 
+def _memory_selection(site: Site) -> Iterator[Problem]:
+    """What is kept from jobs is kept only where jobs get memory at all."""
+    settings = site.cluster_value("slurm_settings")
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        if str(name).lower() == "selecttypeparameters" and "memory" not in text.lower():
+            yield make("INV032", "", given=text)
+
+
 def _skipped_ids(site: Site) -> Iterator[Problem]:
     skipped = site.cluster_value("slurm_skip_problems")
     for item in skipped if isinstance(skipped, list) else []:
@@ -481,6 +490,7 @@ _RULES: Final = (
     _cluster_name,
     _cluster_wide,
     _partitions,
+    _memory_selection,
     _skipped_ids,
     _records,
     _gpu_wishes,

@@ -187,4 +187,12 @@ ENTRIES: tuple[Entry, ...] = (
         message="slurm_node_gpu_sharing of {host} cannot be used: {reason}.",
         remedy="Set it to something like {{mode: shard, per_gpu: 4}} or {{mode: mps}}, or remove it.",
     ),
+    Entry(
+        id="INV032",
+        severity=WARNING,
+        title="Memory is not divided among jobs",
+        message="slurm_settings sets SelectTypeParameters to {given}, so jobs are given no memory of their own: one "
+        "job can take all of it, and what slurm_memory_reserve_percent and MemSpecLimit keep back is not kept.",
+        remedy="Use CR_Core_Memory or CR_CPU_Memory, or remove the setting.",
+    ),
 )

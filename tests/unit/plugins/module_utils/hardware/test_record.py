@@ -130,6 +130,7 @@ def test_a_lost_gpu_keeps_its_place(bundles_dir: Path) -> None:
 
 
 def test_a_gpu_without_handle_is_named(bundles_dir: Path) -> None:
+    """lyulyul/shine-cluster#172."""
     record = bundle_record(bundles_dir, "a100-no-handle")
     assert [gpu["problem"] for gpu in record["gpus"]] == [None, "GPU003", None, None]
 

@@ -43,6 +43,7 @@ def test_one_line_says_everything() -> None:
 
 
 def test_bibigrid_403_344_gpus_are_offered_without_being_asked_for() -> None:
+    """BiBiServ/bibigrid#403 #344."""
     assert "Gres=gpu:h100:8" in derived(hgx())["node_lines"][0]
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.compare import settle
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.schema import SCHEMA, faults, ordered
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import make
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import WARNING, make
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
 
 VARIABLE = "node_hardware"
 _HEADER = """\
@@ -28,6 +30,7 @@ _HEADER = """\
 ---
 """
 _MODE = 0o644
+_PCI = re.compile(r"\b[0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,22 @@ def _unusable(text: str, host: str, path: Path, detail: str) -> Stored:
     return Stored(text, None, [make("REC002", host, path=path, detail=detail).as_dict()])
 
 
+def without_weight(
+    problems: Sequence[Mapping[str, str]], gpus: Sequence[Mapping[str, Any]], excluded: Sequence[Any]
+) -> list[dict[str, str]]:
+    """Return the problems; those of GPUs that are not handed out anyway (``excluded``) are warnings only.
+
+    A problem of single GPUs names each by its PCI address.
+    """
+    unused = {gpus[position]["pci"] for position in left_out(gpus, excluded)[0]}
+
+    def concerns_no_job(problem: Mapping[str, str]) -> bool:
+        named = set(_PCI.findall(problem["message"]))
+        return bool(named) and named <= unused
+
+    return [{**problem, "severity": WARNING} if concerns_no_job(problem) else {**problem} for problem in problems]
+
+
 def write(path: Path, text: str) -> None:
     """Replace the file in one step: a reader, or a run that is killed, sees the old or the new text, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +137,8 @@ class ActionModule(ActionBase):
                 "path": {"type": "path", "required": True},
                 "evidence": {"type": "dict", "required": True},
                 "accept": {"type": "bool", "default": False},
+                "health": {"type": "list", "elements": "dict", "default": []},
+                "excluded": {"type": "list", "elements": "raw", "default": []},
             }
         )
         path = Path(options["path"])
@@ -129,17 +150,20 @@ class ActionModule(ActionBase):
                 "Give it the value node_hardware of that module's result."
             )
         stored = load(path, evidence["host"])
+        health = _plain(options["health"])
         if stored.problems and not options["accept"]:
-            result.update(changed=False, record=None, problems=stored.problems + evidence["problems"])
+            result.update(changed=False, record=None, problems=stored.problems + evidence["problems"] + health)
             return result
-        record, problems = settle(stored.record, evidence, options["accept"])
+        record, problems = settle(stored.record, evidence, options["accept"], health)
+        gpus = [*evidence["gpus"], *record["gpus"]]
+        weighed = without_weight(problems, gpus, _plain(options["excluded"]))
         text = stored.text if record == stored.record else render(record)
         if text != stored.text and not self._task.check_mode:
             write(path, text)
         result.update(
             changed=text != stored.text,
             record=ordered(record),
-            problems=problems,
+            problems=weighed,
             ansible_facts={VARIABLE: ordered(record)},
             diff={"before": stored.text, "after": text, "before_header": str(path), "after_header": str(path)},
         )

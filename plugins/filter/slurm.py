@@ -47,6 +47,8 @@ def _host(name: str, variables: HostVariables) -> Host:
             str(full): str(given)
             for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
         },
+        gpu_exclude=tuple(_value(variables, "slurm_node_gpu_exclude", list, (), name)),
+        gpu_sharing=_value(variables, "slurm_node_gpu_sharing", dict, {}, name),
     )
 
 

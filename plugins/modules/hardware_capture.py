@@ -13,12 +13,14 @@ version_added: 0.1.0
 description:
   - Takes the record of the node as M(steelrack.gpu_cluster.node_hardware_info) does, and writes exactly what was read
     for it into a folder on the control node, a bundle. The bundle can stand for the machine in tests and bug reports.
-  - Serial numbers, UUIDs, GUIDs and host names are replaced, lists of processes are emptied.
+  - Serial numbers, UUIDs, GUIDs and host names are replaced, lists of processes are emptied. Of the kernel log only the
+    lines of NVIDIA's modules are taken.
 author:
   - steelrack contributors (@steelrack)
 options:
   dest:
-    description: Folder of the bundle on the control node. Its subfolders C(sys), C(proc) and C(commands) are replaced.
+    description: Folder of the bundle on the control node. Its subfolders C(sys), C(proc), C(commands) and C(usr) are
+      replaced.
     type: path
     required: true
   host:
@@ -81,6 +83,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.bundle import anonymous
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence, EvidenceError
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.health import examine
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take
 
 
@@ -100,6 +103,7 @@ def main() -> None:
     try:
         evidence = Evidence(module.params["roots"], module.params["timeout"])
         take(evidence, host, "")
+        examine(evidence, host)
     except EvidenceError as error:
         module.fail_json(msg=f"No bundle of {host}: {error}; correct the option roots.")
     full_name = socket.gethostname()

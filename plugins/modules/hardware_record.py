@@ -31,9 +31,23 @@ options:
     type: dict
     required: true
   accept:
-    description: Take the evidence as the new record, whatever the stored one says.
+    description: Take the evidence as the new record, whatever the stored one says, and the present findings of health
+      as known.
     type: bool
     default: false
+  health:
+    description:
+      - What passes with a reset or a repair, the value C(health) of M(steelrack.gpu_cluster.node_hardware_info).
+      - It is no part of the record. Only what was accepted (O(accept)) is kept in it, as a warning, for as long as it
+        is found again unchanged; a new event is an error again.
+    type: list
+    elements: dict
+    default: []
+  excluded:
+    description: GPUs that are not handed out, by PCI address, UUID or minor number. Their problems are warnings.
+    type: list
+    elements: raw
+    default: []
 attributes:
   check_mode:
     description: Says what it would do and writes nothing.
@@ -52,6 +66,7 @@ EXAMPLES = r"""
   steelrack.gpu_cluster.hardware_record:
     path: "{{ inventory_dir }}/host_vars/{{ inventory_hostname }}/hardware.yml"
     evidence: "{{ hardware.node_hardware }}"
+    health: "{{ hardware.health }}"
 """
 
 RETURN = r"""

@@ -13,6 +13,8 @@ version_added: 0.1.0
 description:
   - Reads CPU layout, memory, NVIDIA GPUs with their MIG instances, NVLinks, the driver, and InfiniBand and RoCE
     adapters from sysfs, procfs and C(nvidia-smi), and returns them as one record.
+  - Tells beside the record what is wrong with the health of the GPUs at this moment. Sources are C(nvidia-smi) and the
+    kernel log since the last boot.
   - Needs no NVML binding, no C(lspci) and no compiled part. Works outside of any job; inside one, the job's cgroup
     hides devices.
   - Run it as root. Without C(become) the driver hides MIG instances.
@@ -356,6 +358,14 @@ node_hardware:
         remedy:
           description: What to do about it.
           type: str
+health:
+  description:
+    - What is wrong with the health of the GPUs, in the form of RV(node_hardware.problems). Empty means healthy.
+    - It passes with a reset, a reboot or a repair, and is therefore no part of the record.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 """
 
 import datetime
@@ -363,6 +373,7 @@ import datetime
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence, EvidenceError
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.health import examine
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take
 
 
@@ -380,9 +391,10 @@ def main() -> None:
     try:
         evidence = Evidence(module.params["roots"], module.params["timeout"])
         record = take(evidence, module.params["host"], now)
+        health = [problem.as_dict() for problem in examine(evidence, module.params["host"])]
     except EvidenceError as error:
         module.fail_json(msg=f"No hardware record of {module.params['host']}: {error}; correct the option roots.")
-    module.exit_json(changed=False, node_hardware=record)
+    module.exit_json(changed=False, node_hardware=record, health=health)
 
 
 if __name__ == "__main__":

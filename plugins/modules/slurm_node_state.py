@@ -48,6 +48,13 @@ options:
       - Why the nodes are drained; one line.
       - Required for O(state=drain). The prefix C(steelrack:) is put in front of it if it is not there.
     type: str
+  reason_match:
+    description:
+      - Regular expression (Python's) for the reasons that count as given by this task. A node that this collection
+        drained for a reason that does not match is left alone too, so that one playbook does not lift or rename what
+        another did.
+      - Without it every reason with the prefix counts.
+    type: str
 """
 
 EXAMPLES = r"""
@@ -143,12 +150,18 @@ def full_reason(reason: str) -> str:
     return line if line.startswith(_PREFIX) else _PREFIX + line
 
 
-def plan(nodes: Iterable[Node], state: str, reason: str) -> tuple[list[str], dict[str, str]]:
-    """Return (names of the nodes to change, reasons of the nodes to leave alone) for the wanted ``state``."""
+def plan(
+    nodes: Iterable[Node], state: str, reason: str, reason_match: str | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """Return (names of the nodes to change, reasons of the nodes to leave alone) for the wanted ``state``.
+
+    ``reason_match``: of the reasons with our prefix only those that it matches are this task's.
+    """
     change: list[str] = []
     left_alone: dict[str, str] = {}
     for node in nodes:
-        if node.drained and not node.ours:
+        matches = reason_match is None or re.search(reason_match, node.text) is not None
+        if node.drained and not (node.ours and matches):
             left_alone[node.name] = node.reason or "drained without a reason"
         elif state == "resume" and node.drained and node.base == "UNKNOWN":
             # slurmctld refuses any new state before slurmd has registered.
@@ -188,6 +201,7 @@ def main() -> None:
             "nodes": {"type": "list", "elements": "str", "required": True},
             "state": {"type": "str", "choices": ["drain", "resume"], "required": True},
             "reason": {"type": "str"},
+            "reason_match": {"type": "str"},
         },
         required_if=[("state", "drain", ("reason",))],
         supports_check_mode=True,
@@ -205,7 +219,10 @@ def main() -> None:
             "Check the spelling (names are case-sensitive) and that the running slurmctld has the newest slurm.conf."
         )
     reason = full_reason(module.params["reason"] or "")
-    change, left_alone = plan([known[name] for name in names], state, reason)
+    try:
+        change, left_alone = plan([known[name] for name in names], state, reason, module.params["reason_match"])
+    except re.error as error:
+        module.fail_json(msg=f"reason_match is no regular expression: {error}. Correct it.")
     if not module.check_mode:
         if state == "drain":
             update(module, change, ["State=DRAIN", f"Reason={reason}"])

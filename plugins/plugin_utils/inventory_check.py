@@ -26,6 +26,10 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import CATALOGUE, Problem, make, without
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names as slurm_names
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import MODES as SHARING_MODES
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import SharingError
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import read as read_sharing
 
 __all__ = ["READ", "UNRESOLVED", "Site", "Specs", "check", "load_specs", "release_problems"]
 
@@ -42,6 +46,7 @@ CLUSTER_WIDE: Final = (
     "slurm_partition_all",
     "slurm_partitions_by_gpu_type",
     "slurm_gpu_type_style",
+    "slurm_gres_autodetect",
     "slurm_memory_reserve_percent",
     "slurm_memory_reserve_mib",
     "slurm_def_per_gpu",
@@ -50,7 +55,16 @@ CLUSTER_WIDE: Final = (
     "slurm_skip_problems",
 )
 # What the rules here read themselves, whether or not an argument specification knows it.
-READ: Final = frozenset({*CLUSTER_WIDE, "node_base_address", "node_hardware", "slurm_dbd_storage_host"})
+READ: Final = frozenset(
+    {
+        *CLUSTER_WIDE,
+        "node_base_address",
+        "node_hardware",
+        "slurm_dbd_storage_host",
+        "slurm_node_gpu_exclude",
+        "slurm_node_gpu_sharing",
+    }
+)
 NAMES_SHOWN: Final = 200  # characters of a list of hosts that one message shows
 
 Hosts = Sequence[str]
@@ -305,6 +319,15 @@ def _partition_nodes(site: Site, partition: Mapping[str, Any]) -> Iterator[Probl
         yield make("INV006", "", partition=partition["name"], unknown=fold(unknown), hint=hint)
 
 
+def _memory_selection(site: Site) -> Iterator[Problem]:
+    """What is kept from jobs is kept only where jobs get memory at all."""
+    settings = site.cluster_value("slurm_settings")
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        if str(name).lower() == "selecttypeparameters" and "memory" not in text.lower():
+            yield make("INV032", "", given=text)
+
+
 def _skipped_ids(site: Site) -> Iterator[Problem]:
     skipped = site.cluster_value("slurm_skip_problems")
     for item in skipped if isinstance(skipped, list) else []:
@@ -331,6 +354,28 @@ def _records(site: Site) -> Iterator[Problem]:
             yield make("INV011", host, other=record.get("host"))
     if missing:
         yield make("INV012", _one(missing), names=fold(missing))
+
+
+def _gpu_wishes(site: Site) -> Iterator[Problem]:
+    """GPUs to leave out must be in the record: a slip would hand out the GPU that somebody wants to keep."""
+    for host in site.group("slurm_node"):
+        record, entries = site.value(host, "node_hardware"), site.value(host, "slurm_node_gpu_exclude")
+        if isinstance(entries, list) and isinstance(record, Mapping) and record.get("schema") == RECORD_SCHEMA:
+            for entry in left_out(record.get("gpus") or (), entries)[1]:
+                known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record.get("gpus") or ())
+                yield make("INV030", host, entry=entry, known=known or "none")
+        yield from _sharing(host, site.value(host, "slurm_node_gpu_sharing"))
+
+
+def _sharing(host: str, sharing: Any) -> Iterator[Problem]:
+    """What the argument specification cannot say: the number of parts that a mode needs."""
+    if not isinstance(sharing, Mapping) or sharing.get("mode") not in SHARING_MODES:
+        return
+    try:
+        read_sharing({name: sharing[name] for name in ("mode", "per_gpu") if name in sharing})
+    except SharingError as error:
+        if isinstance(sharing.get("per_gpu", 0), int):
+            yield make("INV031", host, reason=error)
 
 
 # --- variables against the roles' argument specifications -----------------------------------------------------------
@@ -445,8 +490,10 @@ _RULES: Final = (
     _cluster_name,
     _cluster_wide,
     _partitions,
+    _memory_selection,
     _skipped_ids,
     _records,
+    _gpu_wishes,
     _variables,
     _required,
     _roleless,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import drain_reason, errors
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
 
 
 def hosts_lines(addresses: Mapping[str, str | None], extra: Mapping[str, str]) -> list[str]:
@@ -90,14 +91,17 @@ def conf_lines(
     return [f"{name}={_quoted(name, text)}" for name, text in texts if text != ""]
 
 
-def device_files(record: Mapping[str, Any]) -> list[str]:
+def device_files(record: Mapping[str, Any], excluded: Iterable[Any] = ()) -> list[str]:
     """Return the device files that must exist before slurmd starts, from a hardware record (``{}`` gives none).
 
-    A GPU with a problem is left out: its node is quarantined, and the other GPUs need not wait for a lost one.
+    A GPU with a problem is left out: its node is quarantined, and the other GPUs need not wait for a lost one. So are
+    those that the operator leaves out (``excluded``: entries of slurm_node_gpu_exclude).
     """
     files: list[str] = []
-    for gpu in record.get("gpus") or []:
-        if gpu["problem"] is not None or gpu["minor"] is None:
+    gpus = record.get("gpus") or []
+    unwanted = left_out(gpus, excluded)[0]
+    for position, gpu in enumerate(gpus):
+        if position in unwanted or gpu["problem"] is not None or gpu["minor"] is None:
             continue
         instances = gpu["mig"]["instances"]
         files.append(f"/dev/nvidia{gpu['minor']}")

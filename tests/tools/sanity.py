@@ -20,7 +20,7 @@ from pathlib import Path
 import ansible_test
 
 ROOT = Path(__file__).resolve().parents[2]
-EVIDENCE = "tests/fixtures/bundles"
+EVIDENCE = ("tests/fixtures/bundles", "tests/fixtures/reported")
 
 # ansible-test fetches get-pip.py from a host of its own to make its virtual environments. Python brings pip along, and
 # ansible-test reads its cache first: this takes the place of the download. ensurepip runs as a child because it
@@ -57,7 +57,17 @@ def put_get_pip() -> None:
 def copy_checkout(target: Path) -> None:
     """Copy every file that git tracks, or would track, from this checkout to ``target``, except the evidence."""
     listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", f":!{EVIDENCE}"],
+        [
+            "git",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+            "--",
+            *(f":!{path}" for path in EVIDENCE),
+        ],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,

@@ -5,7 +5,8 @@
 
 Serial numbers become zeros. UUIDs and GUIDs become others of the same form, made from the old ones and a secret salt:
 the same id gives the same fake in every bundle with that salt, so ids can still be joined across nodes, but without
-the salt nobody can find the old one by trying. Lists of processes are emptied.
+the salt nobody can find the old one by trying. Lists of processes are emptied. Of
+the kernel log only the lines of NVIDIA's modules are taken at all, without board numbers and names of programs.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from typing import Iterable, Mapping
 
 __all__ = ["FOLDERS", "anonymous"]
 
-FOLDERS = ("sys", "proc", "commands")  # what a bundle consists of
+FOLDERS = ("sys", "proc", "commands", "usr")  # what a bundle consists of
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I)
 _GUID = re.compile(r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?=\s*$)", re.I)  # at the end: a GID is a prefix and a GUID
 _GUID_ELEMENT = re.compile(r"(?<=guid>)(?:0x)?[0-9a-f]{16}(?=</)", re.I)
 _SERIAL_ELEMENT = re.compile(r"(<(\w*serial\w*)>)([^<]*)(</\2>)", re.I)
 _PROCESSES = re.compile(r"(<((?:accounted_)?processes)>).*?(</\2>)", re.S)
+_BOARD_SERIAL = re.compile(r"(?<=Board Serial Number: )\S+")
+_PROCESS = re.compile(r"\bname=[^,]+")  # of an Xid line in the kernel log
 _HEX_DIGIT = re.compile(r"[0-9a-f]", re.I)
 _TELLING = re.compile(r"[\d.-]")
 
@@ -53,6 +56,8 @@ def _anonymous(path: str, content: bytes, salt: str, names: list[str]) -> bytes:
         text = _PROCESSES.sub(r"\1\3", text)
         text = _SERIAL_ELEMENT.sub(lambda match: match[1] + _zeros(match[3]) + match[4], text)
         text = _GUID_ELEMENT.sub(fake, text)
+        text = _BOARD_SERIAL.sub(lambda match: _zeros(match[0]), text)
+        text = _PROCESS.sub("name=process", text)
         for name in names:
             text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "node", text)
     return text.encode("utf-8")

@@ -6,6 +6,9 @@
 A node that lost hardware must not shrink in silence: its record stays as it is, and what contradicts it becomes a
 problem until a person accepts it. What merely moves in ordinary life (driver version, UUID of a replaced GPU, a few
 MiB of memory between two boots) is taken over or passed over.
+
+Findings of health are told beside the record and enter it in one case only: an operator accepted them. Then they are
+kept there as warnings for as long as they are found again word for word, so that the node works until its next boot.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import ERROR, Problem, make
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import ERROR, WARNING, Problem, make
 
 __all__ = ["contradictions", "settle"]
 
@@ -24,12 +27,43 @@ _MEMORY_SLACK_MIB = 1024
 _MEMORY_SLACK_PARTS = 100  # one part in so many
 
 
-def settle(stored: Record | None, evidence: Record, accept: bool = False) -> tuple[Record, list[Mapping[str, str]]]:
+def settle(
+    stored: Record | None,
+    evidence: Record,
+    accept: bool = False,
+    health: Iterable[Mapping[str, str]] = (),
+) -> tuple[Record, list[Mapping[str, str]]]:
     """Return the record that is in force from now on, and everything that is wrong.
 
     The stored record stays when the evidence contradicts it or comes with an error that the record does not know,
-    unless ``accept`` says that the evidence is right.
+    unless ``accept`` says that the evidence is right. ``health``: problems that pass, see :mod:`health`.
     """
+    accepted, passing = _accepted_health(stored, health, accept)
+    evidence = {**evidence, "problems": [*evidence["problems"], *accepted]}
+    record, problems = _settle(stored, evidence, accept)
+    return record, problems + passing
+
+
+def _accepted_health(
+    stored: Record | None, health: Iterable[Mapping[str, str]], accept: bool
+) -> tuple[list[Mapping[str, str]], list[Mapping[str, str]]]:
+    """Return (the errors that were accepted, now or before, as warnings; the other findings)."""
+    before = {_identity(problem) for problem in (stored or {"problems": []})["problems"]}
+    accepted: list[Mapping[str, str]] = []
+    passing: list[Mapping[str, str]] = []
+    for problem in health:
+        if problem["severity"] == ERROR and (accept or _identity(problem) in before):
+            accepted.append({**problem, "severity": WARNING})
+        else:
+            passing.append(problem)
+    return accepted, passing
+
+
+def _identity(problem: Mapping[str, str]) -> tuple[str, str]:
+    return problem["id"], problem["message"]
+
+
+def _settle(stored: Record | None, evidence: Record, accept: bool) -> tuple[Record, list[Mapping[str, str]]]:
     problems: list[Mapping[str, str]] = list(evidence["problems"])
     if stored is None:
         return evidence, problems

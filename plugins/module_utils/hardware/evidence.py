@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ class Evidence:
                 raise EvidenceError(f"the evidence root {root} is not a folder on this machine")
         self._roots = [os.path.abspath(root) for root in roots]
         self._timeout = timeout
+        self._ran: dict[str, Command] = {}
         self.taken: dict[str, bytes] = {}
 
     def read_bytes(self, path: str, limit: int = _LARGEST_FILE) -> bytes | None:
@@ -107,12 +109,28 @@ class Evidence:
             return names
         return None
 
-    def run(self, *arguments: str) -> Command:
-        """Return what the command printed: recorded in a bundle, or run here in the C locale and bounded in time."""
+    def root(self, path: str) -> str | None:
+        """Return the root that has ``path``, or None: what two roots say of one thing need not fit together."""
+        return next((root for root in self._roots if os.path.lexists(_below(root, path))), None)
+
+    def run(self, *arguments: str, keep: re.Pattern[str] | None = None) -> Command:
+        """Return what the command printed: recorded in a bundle, or run here in the C locale and bounded in time.
+
+        A command runs once; who asks again gets the same answer. With ``keep`` only lines that match it are returned,
+        and only they go into a bundle.
+        """
         name = "commands/" + command_file(arguments)
+        if name not in self._ran:
+            self._ran[name] = self._first_run(arguments, name, keep)
+        return self._ran[name]
+
+    def _first_run(self, arguments: Sequence[str], name: str, keep: re.Pattern[str] | None) -> Command:
         for root in self._roots:
             command = self._run_live(arguments) if root == _LIVE else _recorded(root, name)
             if command is not None and command.status != COMMAND_MISSING:
+                if keep is not None:
+                    lines = [line for line in command.output.splitlines(keepends=True) if keep.search(line)]
+                    command = Command(command.status, "".join(lines))
                 self.taken[name] = command.output.encode("utf-8")
                 if command.status:
                     self.taken[name + ".rc"] = b"%d\n" % command.status

@@ -19,12 +19,15 @@ from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.pci
 __all__ = [
     "Driver",
     "Fabric",
+    "Health",
     "KernelGpu",
     "MigDevice",
     "Report",
     "ReportError",
     "SmiGpu",
     "gpu_type",
+    "library_mismatch",
+    "library_versions",
     "lost_gpus",
     "parse_report",
     "read_driver",
@@ -42,6 +45,19 @@ _NO_HANDLE = re.compile(
 )
 # A driver was seen to nest the clock tables wrongly; nothing in them is of use here.
 _CLUTTER = re.compile(r"<supported_clocks>.*?</supported_clocks>|<processes>.*?</processes>", re.DOTALL)
+_MISMATCH = re.compile(r"driver/library version mismatch", re.I)
+_MISMATCH_STATUS = 18
+_LIBRARY_FOLDERS = tuple(
+    f"/usr/lib{folder}"
+    for folder in (
+        "64",
+        "/x86_64-linux-gnu",
+        "/aarch64-linux-gnu",
+        "/x86_64-linux-gnu/nvidia/current",
+        "/aarch64-linux-gnu/nvidia/current",
+    )
+)
+_LIBRARY = re.compile(r"libcuda\.so\.(\d{3}\.\d+(?:\.\d+)?)")
 _FIRST, _LAST = "<nvidia_smi_log", "</nvidia_smi_log>"
 
 
@@ -70,6 +86,22 @@ class MigDevice:
 
 
 @dataclass(frozen=True)
+class Health:
+    """What passes: state of the memory, the driver's verdict (as it spells it), and the PCIe link at this moment.
+
+    ``state`` is the performance state (``P0`` works, ``P8`` rests); ``link_width_most`` is what the card could do.
+    """
+
+    remap_pending: bool = False
+    remap_failed: bool = False
+    recovery: str | None = None
+    state: str | None = None
+    link_gen: int | None = None
+    link_width: int | None = None
+    link_width_most: int | None = None
+
+
+@dataclass(frozen=True)
 class SmiGpu:
     """One GPU of the report. ``trouble`` holds the words with which nvidia-smi tells that the GPU is lost."""
 
@@ -83,6 +115,7 @@ class SmiGpu:
     mig_devices: tuple[MigDevice, ...]
     fabric: Fabric
     trouble: str | None
+    health: Health = Health()
 
 
 @dataclass(frozen=True)
@@ -175,6 +208,7 @@ def _gpu(element: ElementTree.Element) -> SmiGpu:
         mig_devices=tuple(sorted((_mig(mig) for mig in element.findall("mig_devices/mig_device")), key=_mig_index)),
         fabric=_fabric(element),
         trouble=_trouble(element),
+        health=_health(element),
     )
 
 
@@ -197,6 +231,30 @@ def _fabric(element: ElementTree.Element) -> Fabric:
         state=_text(element, "fabric/state"),
         status=_text(element, "fabric/status"),
     )
+
+
+def _health(element: ElementTree.Element) -> Health:
+    """Read remapped rows (Ampere and newer), retired pages (before) and the link; what is not there is well."""
+    retired = ("retired_pages/pending_retirement", "retired_pages/pending_blacklist")
+    link = "pci/pci_gpu_link_info"
+    return Health(
+        remap_pending=any(_yes(element, tag) for tag in ("remapped_rows/remapped_row_pending", *retired)),
+        remap_failed=_yes(element, "remapped_rows/remapped_row_failure"),
+        recovery=element.findtext("gpu_recovery_action", "").strip() or None,
+        state=_text(element, "performance_state"),
+        link_gen=_number(_text(element, f"{link}/pcie_gen/current_link_gen")),
+        link_width=_lanes(_text(element, f"{link}/link_widths/current_link_width")),
+        link_width_most=_lanes(_text(element, f"{link}/link_widths/max_link_width")),
+    )
+
+
+def _yes(element: ElementTree.Element, tag: str) -> bool:
+    return (element.findtext(tag) or "").strip().lower() == "yes"
+
+
+def _lanes(text: str | None) -> int | None:
+    match = re.fullmatch(r"(\d+)x", text or "")
+    return int(match[1]) if match else None
 
 
 def _trouble(element: ElementTree.Element) -> str | None:
@@ -247,6 +305,27 @@ def read_kernel_gpus(evidence: Evidence) -> dict[str, KernelGpu]:
 
 def _known(text: str) -> str | None:
     return None if not text or _NOTHING.fullmatch(text) or _TROUBLE.search(text) else text
+
+
+def library_mismatch(status: int, output: str) -> bool:
+    """Say whether nvidia-smi failed because its library and the loaded kernel module are of different versions."""
+    return status == _MISMATCH_STATUS or bool(_MISMATCH.search(output))
+
+
+def library_versions(evidence: Evidence) -> set[str]:
+    """Return the versions of the installed libcuda, of those libraries that belong to the machine of the driver.
+
+    The library of an evidence root that is not the driver's says nothing about it.
+    """
+    versions = set()
+    for folder in _LIBRARY_FOLDERS:
+        for name in evidence.names(folder) or ():
+            match = _LIBRARY.fullmatch(name)
+            path = f"{folder}/{name}"
+            if match and evidence.root(path) == evidence.root(f"{_PROC}/version"):
+                evidence.exists(path)
+                versions.add(match[1])
+    return versions
 
 
 def read_driver(evidence: Evidence) -> Driver | None:

@@ -137,6 +137,8 @@ def _driver_view(evidence: Evidence, host: str, bus: pci.Bus | None) -> _View:
         except nvidia.ReportError as error:
             if command.status == 0 or "<nvidia_smi_log" in command.output:
                 failure = make("GPU007", host, detail=error)
+            elif nvidia.library_mismatch(command.status, command.output):
+                failure = make("GPU016", host, module=(driver.version if driver else None) or "another version")
             elif not lost:
                 failure = make("GPU006", host, status=command.status, detail=_first_line(command.output))
     if report is not None:

@@ -16,6 +16,11 @@ _ACCEPT = (
     "`ansible-playbook steelrack.gpu_cluster.discover -e hardware_accept={host}`."
 )
 
+_GO_ON = (
+    "To use the node as it is until its next reboot, run "
+    "`ansible-playbook steelrack.gpu_cluster.discover -e hardware_accept={host}`."
+)
+
 _CPU = (
     Entry(
         "CPU001",
@@ -206,6 +211,21 @@ _GPU = (
         "Run `nvidia-smi -q` on {host}; reboot the node or update its driver.",
     ),
     Entry(
+        "GPU016",
+        ERROR,
+        "Driver and library versions differ",
+        "nvidia-smi on {host} reports a driver/library version mismatch: the loaded kernel module is {module}, the "
+        "libraries on disk are of another version, so no job can use a GPU.",
+        "Reboot {host} so that it loads the module of the installed driver.",
+    ),
+    Entry(
+        "GPU017",
+        ERROR,
+        "CUDA library of another driver version",
+        "The kernel module on {host} is of version {module}, its libcuda of {library}; CUDA programs will fail.",
+        "Install the libraries of the same version as the module, or reboot {host} after a driver update.",
+    ),
+    Entry(
         "GPU020",
         ERROR,
         "Fewer GPUs than in the record",
@@ -232,6 +252,73 @@ _GPU = (
         "GPUs at other places than in the record",
         "The GPUs of {host} are at the PCI addresses {found}, its record has {stored}.",
         _ACCEPT,
+    ),
+)
+
+_HEALTH = (
+    Entry(
+        "GPU030",
+        ERROR,
+        "PCIe link below that of its peers",
+        "The PCIe link of GPU {pci} in {host} has {what} {value}, those of most GPUs of its model there have {usual} "
+        "{unit}.",
+        "Power-cycle {host}; if it stays, have the seat, riser or cable of the GPU checked. " + _GO_ON,
+    ),
+    Entry(
+        "GPU031",
+        WARNING,
+        "Narrow PCIe link",
+        "The PCIe link of GPU {pci} in {host} has {width} of the card's {most} lanes.",
+        "Check the slot and the seat of the GPU.",
+    ),
+    Entry(
+        "GPU033",
+        ERROR,
+        "Memory repair of a GPU is pending",
+        "GPU {pci} of {host} has found bad memory and replaces it at its next reset.",
+        "Let its jobs end and reset it (`nvidia-smi -r -i {pci}`), or reboot {host}. " + _GO_ON,
+    ),
+    Entry(
+        "GPU034",
+        ERROR,
+        "Memory repair of a GPU failed",
+        "GPU {pci} of {host} has bad memory that it cannot replace any more.",
+        "Have the GPU replaced; until then leave it out with slurm_node_gpu_exclude.",
+    ),
+    Entry(
+        "GPU035",
+        ERROR,
+        "Driver asks for a recovery",
+        "The driver of {host} wants this recovery of GPU {pci}: {action}.",
+        "Let the jobs end and do so: reset the GPU (`nvidia-smi -r -i {pci}`) or reboot {host}. " + _GO_ON,
+    ),
+    Entry(
+        "GPU036",
+        ERROR,
+        "GPU error that needs a reset",
+        "Xid {xid} ({meaning}) at GPU {pci} of {host} since boot: {when}.",
+        "Let its jobs end and reboot {host}; or reset it (`nvidia-smi -r -i {pci}`) and say so. " + _GO_ON,
+    ),
+    Entry(
+        "GPU037",
+        ERROR,
+        "GPU error that needs a repair",
+        "Xid {xid} ({meaning}) at GPU {pci} of {host} since boot: {when}.",
+        "{action}. " + _GO_ON,
+    ),
+    Entry(
+        "GPU038",
+        WARNING,
+        "GPU error to keep an eye on",
+        "Xid {xid} ({meaning}) at GPU {pci} of {host} since boot: {when}.",
+        "Look the code up in NVIDIA's catalogue of Xid errors and see whether it comes back.",
+    ),
+    Entry(
+        "GPU039",
+        ERROR,
+        "Fatal NVSwitch error",
+        "SXid {sxid} (fatal) at NVSwitch {switch} of {host} since boot: {when}.",
+        "Let the jobs end and reboot {host}; if it comes back, have the baseboard checked. " + _GO_ON,
     ),
 )
 
@@ -316,4 +403,4 @@ _RECORD = (
     ),
 )
 
-ENTRIES: tuple[Entry, ...] = (*_CPU, *_MEMORY, *_PCI, *_GPU, *_MIG, *_FABRIC, *_RECORD)
+ENTRIES: tuple[Entry, ...] = (*_CPU, *_MEMORY, *_PCI, *_GPU, *_HEALTH, *_MIG, *_FABRIC, *_RECORD)

@@ -173,4 +173,26 @@ ENTRIES: tuple[Entry, ...] = (
         message="The group slurm_node has no host, so the cluster cannot run jobs.{hint}",
         remedy="Put the compute nodes into the group slurm_node of the inventory.",
     ),
+    Entry(
+        id="INV030",
+        severity=ERROR,
+        title="GPU to leave out that is not in the record",
+        message="slurm_node_gpu_exclude of {host} names {entry!r}, which is no GPU of its hardware record ({known}).",
+        remedy="Name the GPU by its PCI address in quotes, its UUID or its minor number, or remove the entry.",
+    ),
+    Entry(
+        id="INV031",
+        severity=ERROR,
+        title="GPU sharing that cannot be used",
+        message="slurm_node_gpu_sharing of {host} cannot be used: {reason}.",
+        remedy="Set it to something like {{mode: shard, per_gpu: 4}} or {{mode: mps}}, or remove it.",
+    ),
+    Entry(
+        id="INV032",
+        severity=WARNING,
+        title="Memory is not divided among jobs",
+        message="slurm_settings sets SelectTypeParameters to {given}, so jobs are given no memory of their own: one "
+        "job can take all of it, and what slurm_memory_reserve_percent and MemSpecLimit keep back is not kept.",
+        remedy="Use CR_Core_Memory or CR_CPU_Memory, or remove the setting.",
+    ),
 )

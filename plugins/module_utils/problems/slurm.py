@@ -261,6 +261,53 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "{variable} is {given}, but {reason}; {used} is used.",
         "Correct {variable} in group_vars/all.",
     ),
+    Entry(
+        "SLM040",
+        ERROR,
+        "GPU to leave out that is not there",
+        "slurm_node_gpu_exclude of {host} names '{entry}', which is no GPU of its hardware record ({known}); "
+        "nothing is left out for it.",
+        "Name the GPU by its PCI address in quotes, its UUID or its minor number, or remove the entry.",
+    ),
+    Entry(
+        "SLM041",
+        ERROR,
+        "GPU sharing that cannot be used",
+        "slurm_node_gpu_sharing of {host} ({given}) is not used: {reason}.",
+        "Set it to something like {{mode: shard, per_gpu: 4}} on nodes with whole GPUs only, or remove it.",
+    ),
+    Entry(
+        "SLM042",
+        WARNING,
+        "Node without AutoDetect",
+        "slurm_gres_autodetect is {mode}, but {host} is described by explicit device lines: {reason}.",
+        "Nothing has to be done: explicit lines describe the node rightly. To be rid of this line, set "
+        "slurm_gres_autodetect to off or add SLM042 to slurm_skip_problems.",
+    ),
+    Entry(
+        "SLM043",
+        ERROR,
+        "GPU sharing in a cluster with MIG",
+        "The cluster has both MIG devices ({nodes}) and {modes}: as soon as GresTypes has {modes}, Slurm {version} "
+        "counts each device file of a MIG device as a GPU of its own and refuses these nodes.",
+        "Use Slurm 24.11 or newer (and tell it by slurm_version), or remove slurm_node_gpu_sharing, or switch MIG off.",
+    ),
+    Entry(
+        "SLM044",
+        ERROR,
+        "Plugin of AutoDetect missing",
+        "slurm_gres_autodetect is {mode}, but slurmd on {host} has no {plugin} (looked in {folders}): it would find no "
+        "GPU, or not start.",
+        "{remedy}, or set slurm_gres_autodetect to off.",
+    ),
+    Entry(
+        "SLM045",
+        ERROR,
+        "NVML library of AutoDetect missing",
+        "slurm_gres_autodetect is nvml, but {host} has no {library}{detail}: slurmd would find no GPU.",
+        "Install the package of {library} that belongs to the driver on {host} (libnvidia-ml1 on Debian and Ubuntu), "
+        "or set slurm_gres_autodetect to off.",
+    ),
 )
 
 CHANGE_ENTRIES: tuple[Entry, ...] = (

@@ -29,7 +29,9 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardwa
     machine_of,
     memory_of,
     shape_key,
+    without,
 )
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import (
     fold,
     fold_addresses,
@@ -38,6 +40,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
     unfold,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import (
+    MIG_FEATURE,
     OFF,
     Inspected,
     NodeKind,
@@ -49,6 +52,16 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partit
     Partition,
     PartitionRules,
     partitions,
+)
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import (
+    MODES as SHARING_MODES,
+)
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import (
+    Sharing,
+    SharingError,
+)
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import (
+    read as read_sharing,
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import (
     AUTODETECT_NVIDIA_SINCE,
@@ -75,6 +88,8 @@ class Host:
     features: Sequence[str] = ()
     rack: str = ""
     gpu_type_names: Mapping[str, str] = field(default_factory=dict)
+    gpu_exclude: Sequence[Any] = ()
+    gpu_sharing: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,10 +167,11 @@ class _Derivation:
             return None
         self._pass_on(host, record)
         try:
-            key = shape_key(record)
+            shape = shape_key(record)
+            key = (shape, self._left_out(host, record) if host.gpu_exclude else frozenset())
             if key not in self._machines:
                 try:
-                    self._machines[key] = machine_of(key)
+                    self._machines[key] = without(machine_of(shape), key[1])
                 except RecordError as exc:
                     self._machines[key] = exc
             machine = self._machines[key]
@@ -184,6 +200,25 @@ class _Derivation:
         if recorded and recorded != host.name:
             self.tell("SLM033", host.name, recorded=recorded)
 
+    def _left_out(self, host: Host, record: Mapping[str, Any]) -> frozenset[int]:
+        """Return the positions of the GPUs that the operator leaves out; an entry that names none is told."""
+        try:
+            positions, unknown = left_out(record["gpus"], host.gpu_exclude)
+        except (KeyError, TypeError, AttributeError) as exc:
+            raise RecordError(f"a GPU has another form ({exc})") from exc
+        for entry in unknown:
+            known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record["gpus"]) or "none"
+            self.tell("SLM040", host.name, entry=entry, known=known)
+        return positions
+
+    def _sharing(self, host: Host) -> Sharing | None:
+        """Return how the host's GPUs are shared; a value that cannot be used is told."""
+        try:
+            return read_sharing(host.gpu_sharing)
+        except SharingError as exc:
+            self.tell("SLM041", host.name, given=dict(host.gpu_sharing), reason=exc)
+            return None
+
     def _unusable(self, host: Host, machine: Machine, memory_mib: int | None) -> bool:
         """Tell whether CPU layout or memory cannot be configured."""
         fault = ""
@@ -209,7 +244,8 @@ class _Derivation:
         machine_key, machine, memory_mib = found
         if self._unusable(host, machine, memory_mib):
             return None
-        names_key = self._key_text(host.gpu_type_names)
+        sharing = self._sharing(host)
+        names_key = (self._key_text(host.gpu_type_names), sharing)
         parameters_key = self._key_text(host.parameters)
         reserve = (self.site.reserve_percent, self.site.reserve_mib)
         derived_memory = real_memory(memory_mib or 0, *reserve)
@@ -220,7 +256,15 @@ class _Derivation:
         if kind is None:
             inspected = self._inspected.get((machine_key, names_key))
             if inspected is None:
-                inspected = inspect(machine, host.gpu_type_names, self.site.gpu_type_style, self.site.gres_autodetect)
+                inspected = inspect(
+                    machine,
+                    host.gpu_type_names,
+                    self.site.gpu_type_style,
+                    self.site.gres_autodetect,
+                    release=self.rules,
+                    sharing=sharing,
+                    fewer=bool(machine_key[1]),
+                )
                 self._inspected[(machine_key, names_key)] = inspected
             if inspected.faults:
                 for gpu_fault in inspected.faults:
@@ -349,6 +393,12 @@ def derive(hosts: Iterable[Host], site: Site) -> Cluster:
     problems += partition_problems
     node_lines, gres_lines = _lines(nodes)
     other_gres = {entry.split(":")[0] for node in nodes for entry in node.kind.other_gres}
+    shared = other_gres.intersection(SHARING_MODES)
+    if shared and not work.rules.mig_beside_sharing:
+        mig = [node.name for node in nodes if MIG_FEATURE in node.kind.features]
+        if mig:
+            fields = {"modes": ", ".join(sorted(shared)), "nodes": fold(mig)}
+            problems.append(make("SLM043", "", version=version_text(work.rules.number), **fields))
     skipped = set(site.skip_problems)
     return Cluster(
         nodes=tuple(nodes),

@@ -18,7 +18,17 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardwa
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
 
-__all__ = ["Fault", "Layout", "Offer", "accepted_cores", "cores_text", "faults", "gres_bodies", "offers"]
+__all__ = [
+    "Fault",
+    "Layout",
+    "Offer",
+    "accepted_cores",
+    "cores_text",
+    "detected_cores_fit",
+    "faults",
+    "gres_bodies",
+    "offers",
+]
 
 # gres.h MAX_GRES_BITMAP: devices of one GRES on one node.
 DEVICE_LIMIT = 1024
@@ -138,6 +148,20 @@ def accepted_cores(machine: Machine, layout: Layout, release: Release) -> list[s
     if all(cores == everything for cores in result):
         return None
     return [cores_text(cores) for cores in result]
+
+
+def detected_cores_fit(machine: Machine, layout: Layout, release: Release) -> bool:
+    """Say whether slurmctld takes the cores that AutoDetect finds near to each GPU; they cannot be widened there.
+
+    They are found wrongly where slurm.conf states other cores or threads than the hardware has.
+    """
+    total = layout.sockets * layout.cores_per_socket
+    if total != machine.cores or layout.threads_per_core != machine.threads_per_core:
+        return False
+    if release.cores == "any":
+        return True
+    single = release.cores == "socket"
+    return all(not gpu.cores or gpu.cores == _whole_sockets(gpu.cores, layout, single) for gpu in machine.gpus)
 
 
 def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> frozenset[int]:

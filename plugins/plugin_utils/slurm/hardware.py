@@ -11,7 +11,8 @@ The node's memory varies by some MiB between equal machines and is therefore kep
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = [
     "memory_of",
     "shape_key",
     "whole",
+    "without",
 ]
 
 SCHEMA = 1
@@ -209,3 +211,14 @@ def machine_of(key: tuple[Any, ...]) -> Machine:
         gpus=gpus,
         links=tuple((a, b, count) for a, b, count in links),
     )
+
+
+def without(machine: Machine, positions: AbstractSet[int]) -> Machine:
+    """Return the machine less the GPUs at ``positions`` in ``machine.gpus``.
+
+    Its direct links go too: slurmctld wants as many numbers in Links= as AutoDetect would find GPUs.
+    """
+    if not positions:
+        return machine
+    gpus = tuple(gpu for position, gpu in enumerate(machine.gpus) if position not in positions)
+    return replace(machine, gpus=gpus, links=())

@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_types import (
     FULL,
+    Device,
     autodetect_names,
     clean,
     memory_feature,
@@ -26,7 +27,9 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gpu_ty
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres import (
     Fault,
+    Layout,
     Offer,
+    detected_cores_fit,
     faults,
     gres_bodies,
     offers,
@@ -34,9 +37,11 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.gres i
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.hardware import Machine
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import Finding, finding, settle
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import MODES as SHARING_MODES
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import Sharing, share_body
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import Release, version_text
 
-__all__ = ["OFF", "Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
+__all__ = ["MIG_FEATURE", "OFF", "Inspected", "NodeKind", "Share", "inspect", "real_memory", "specify"]
 
 _GIB = 1024
 _SMALL_STEP = 64
@@ -44,6 +49,7 @@ _FEATURE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*$")
 # What drivers older than the card call it.
 _UNNAMED_CARD = "graphics_device"
 MIG_SUFFIX = "_mig"
+MIG_FEATURE = "mig"
 OFF = "off"
 
 
@@ -60,7 +66,7 @@ class Inspected:
     """The GPUs of a machine under the operator's type names.
 
     ``families``: the GPU type partition of each offer: the model, or the model with ``_mig`` for its MIG devices.
-    ``autodetect``: the AutoDetect= of the node.
+    ``autodetect``: the AutoDetect= of the node. ``sharing``: into how many parts its whole GPUs are divided.
     """
 
     machine: Machine
@@ -70,6 +76,7 @@ class Inspected:
     families: tuple[str, ...]
     findings: tuple[Finding, ...]
     autodetect: str
+    sharing: Sharing | None = None
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
@@ -131,11 +138,38 @@ def real_memory(memory_mib: int, percent: int, minimum_mib: int) -> int:
     return max(usable // step * step, 1)
 
 
-def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autodetect: str = OFF) -> Inspected:
+def _detection_fault(machine: Machine, devices: Sequence[Device], mode: str, fewer: bool, release: Release) -> str:
+    """Return why AutoDetect=``mode`` cannot describe the machine, as the end of a sentence; ``""`` if it can.
+
+    ``fewer``: the operator leaves GPUs out.
+    """
+    profiles = [device.profile for device in devices if device.profile is not None]
+    if fewer:
+        return "Slurm would choose by itself which GPUs are left out"
+    if mode == "nvidia" and profiles:
+        return "AutoDetect=nvidia knows no MIG devices"
+    if mode == "nvml" and not release.mig_by_name and any("c." in profile or "+" in profile for profile in profiles):
+        return f"Slurm {version_text(release.number)} cannot tell the MIG profiles {', '.join(sorted(set(profiles)))}"
+    layout = Layout(machine.sockets or 0, machine.cores_per_socket or 0, machine.threads_per_core or 0)
+    if not detected_cores_fit(machine, layout, release):
+        return "the cores that Slurm finds near to the GPUs are no whole sockets, and it would refuse the node"
+    return ""
+
+
+def inspect(
+    machine: Machine,
+    given_names: Mapping[str, str],
+    style: str,
+    autodetect: str = OFF,
+    *,
+    release: Release,
+    sharing: Sharing | None = None,
+    fewer: bool = False,
+) -> Inspected:
     """Name the GPUs of a machine. ``given_names``: the operator's type names by full type.
 
-    With ``autodetect`` names are ones that Slurm's own detection keeps (see :func:`autodetect_names`).
-    AutoDetect=nvidia knows no MIG, so that nodes with MIG keep their explicit lines.
+    With ``autodetect`` names are ones that Slurm's own detection keeps (see :func:`autodetect_names`). A machine that
+    it would describe wrongly keeps explicit lines, with a finding that tells why. ``fewer``: GPUs were left out.
     """
     found = [
         finding("SLM019", full=full, detail=type_fault(name)) for full, name in given_names.items() if type_fault(name)
@@ -147,9 +181,19 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
     offered = offers(machine)
     devices = [offer.device for offer in offered]
     names = type_names(devices, style, usable)
-    detects = autodetect == "nvml" or (autodetect != OFF and all(device.profile is None for device in devices))
+    detects = autodetect != OFF and bool(devices or fewer)
     if detects:
-        names = autodetect_names(devices, names)
+        reason = _detection_fault(machine, devices, autodetect, fewer, release)
+        if reason:
+            found.append(finding("SLM042", mode=autodetect, reason=reason))
+            detects = False
+        else:
+            names = autodetect_names(devices, names)
+    if sharing and any(device.profile is not None for device in devices):
+        found.append(finding("SLM041", given=sharing.mode, reason="MIG devices of the node are divided already"))
+        sharing = None
+    elif sharing and not devices:
+        sharing = None
     families = []
     for device in devices:
         full = clean(device.full)
@@ -165,6 +209,7 @@ def inspect(machine: Machine, given_names: Mapping[str, str], style: str, autode
         tuple(families),
         tuple(found),
         autodetect if detects else OFF,
+        sharing,
     )
 
 
@@ -199,7 +244,7 @@ def _features(
     if inspected.offers:
         features.append(f"{len({offer.gpu for offer in inspected.offers})}gpu")
     if any(offer.device.profile for offer in inspected.offers):
-        features.append("mig")
+        features.append(MIG_FEATURE)
     features = [feature for feature in features if _FEATURE.match(feature)]
     found = []
     for variable, values in (
@@ -239,12 +284,24 @@ def specify(
         settled.real_memory - (settled.mem_spec_limit or 0),
     )
     gres = [f"gpu:{name}:{count}" for name, count in settled.gpu_counts]
+    whole = settled.gpu_counts == inspected.counts
+    bodies: tuple[str, ...]
     if inspected.autodetect != OFF:
         # File, Cores and Links beside AutoDetect would be checked against the detected ones, down to equality.
-        bodies: tuple[str, ...] = (f"AutoDetect={inspected.autodetect}",) if inspected.offers else ()
+        bodies = (f"AutoDetect={inspected.autodetect}",)
     else:
-        whole = settled.gpu_counts == inspected.counts
         bodies = gres_bodies(machine, inspected.offers, inspected.names, layout, release, with_links=whole)
+    other_gres, share_findings = settled.other_gres, []
+    sharing = inspected.sharing
+    if sharing:
+        own = [entry for entry in other_gres if entry.split(":")[0] in SHARING_MODES]
+        if own or not whole:
+            reason = f"slurm_node_parameters sets Gres to {','.join([*gres, *own])} as well"
+            share_findings.append(finding("SLM041", given=sharing.mode, reason=reason))
+        else:
+            minors = [machine.gpus[offer.gpu].minor or 0 for offer in inspected.offers]
+            bodies += (share_body(sharing, minors, inspected.autodetect),)
+            other_gres = (f"{sharing.mode}:{sharing.per_gpu * len(minors)}", *other_gres)
     files = {file for offer in inspected.offers for file in offer.files}
     return NodeKind(
         sockets=layout.sockets,
@@ -253,13 +310,13 @@ def specify(
         cpus=settled.cpus,
         real_memory=settled.real_memory,
         mem_spec_limit=settled.mem_spec_limit,
-        gres=",".join([*gres, *settled.other_gres]),
+        gres=",".join([*gres, *other_gres]),
         gpus=settled.gpu_counts,
         features=features,
         device_files=tuple(sorted(files, key=natural_key)),
         parameters=settled.parameters,
-        other_gres=settled.other_gres,
+        other_gres=other_gres,
         gres_bodies=bodies,
         shares=tuple(shares.items()),
-        findings=(*inspected.findings, *settled.findings, *feature_findings),
+        findings=(*inspected.findings, *settled.findings, *share_findings, *feature_findings),
     )

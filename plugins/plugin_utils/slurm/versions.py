@@ -8,7 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["AUTODETECT_NVIDIA_SINCE", "KNOWN", "OLDEST", "Release", "parse", "release", "version_known", "version_text"]
+__all__ = [
+    "AUTODETECT_NVIDIA_SINCE",
+    "KNOWN",
+    "OLDEST",
+    "Release",
+    "parse",
+    "release",
+    "version_known",
+    "version_text",
+]
 
 OLDEST = (22, 5)
 AUTODETECT_NVIDIA_SINCE = (24, 11)
@@ -24,10 +33,15 @@ class Release:
 
     ``cores``: which Cores= slurmctld accepts for a GPU (gres.c ``_check_core_range_matches_sock``): ``any`` set of
     cores, ``sockets`` (a union of whole sockets), or ``socket`` (exactly one whole socket, or all cores).
+    ``mig_by_name``: AutoDetect=nvml takes MIG profiles from their names, not from their sizes (gpu_nvml.c).
+    ``mig_beside_sharing``: a MIG device stays one device where GresTypes has shard or mps; Slurm 22.05 then counts each
+    of its three files as a GPU (tried with ``slurmd -G``: 22.05.8 does, 24.11.5 and 26.05 do not).
     """
 
     number: tuple[int, int]
     cores: str
+    mig_by_name: bool
+    mig_beside_sharing: bool
 
 
 def parse(version: str) -> tuple[int, int] | None:
@@ -50,6 +64,7 @@ def release(version: str) -> Release:
     """Return the rules of ``version``; for an empty or unreadable one the strictest, which every release accepts."""
     number = parse(version)
     if number is None:
-        return Release(OLDEST, "socket")
+        return Release(OLDEST, "socket", mig_by_name=False, mig_beside_sharing=False)
     cores = "any" if number < (24, 11) else "sockets" if number < (25, 11) else "socket"
-    return Release(number, cores)
+    new_mig = number >= (24, 11)
+    return Release(number, cores, mig_by_name=new_mig, mig_beside_sharing=new_mig)

@@ -83,6 +83,16 @@ def test_plan_without_an_answer_of_the_controller(play: Play, tmp_path: Path) ->
     assert plan["change"]["action"] == "restart"
 
 
+def test_two_controllers_have_a_line_each(play: Play) -> None:
+    """TX#537: the second name on one line is not read."""
+    hosts = inventory(DEAD, slurm_version="24.11")
+    hosts["all"]["children"]["slurm_controller"]["hosts"]["ctl2"] = {**DEAD, "node_base_address": "10.0.0.2"}
+    result = play(hosts, "plan.yml")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("+SlurmctldHost=") == 2
+    assert "+SlurmctldHost=ctl2(10.0.0.2)" in result.stdout
+
+
 def test_plan_without_a_version_says_what_to_set(play: Play) -> None:
     result = play(inventory(DEAD), "plan.yml")
     assert result.returncode != 0

@@ -188,6 +188,55 @@ def test_options_of_the_documentation(path: Path) -> None:
         "path": ("path", True),
         "evidence": ("dict", True),
         "accept": ("bool", False),
+        "health": ("list", False),
+        "excluded": ("list", False),
     }
     with pytest.raises(AnsibleError, match="other"):
         run(path, evidence_of("hgx-h100-8gpu"), other=1)
+
+
+XID = {
+    "id": "GPU036",
+    "severity": "error",
+    "host": "gpu001",
+    "message": "Xid 119 (GSP RPC timeout) at GPU 00000000:d1:00.0 of gpu001 since boot: once 1849 s after boot.",
+    "remedy": "Reset it.",
+}
+
+
+def test_health_changes_no_byte_until_it_is_accepted(path: Path) -> None:
+    """Azure/azurehpc#648: acknowledged with hardware_accept; the acknowledgement ends with the finding."""
+    run(path, evidence_of("hgx-h100-8gpu"))
+    before = path.read_bytes()
+    result = run(path, evidence_of("hgx-h100-8gpu", "later"), health=[XID])
+    assert (result["changed"], result["problems"], path.read_bytes()) == (False, [XID], before)
+    accepted = run(path, evidence_of("hgx-h100-8gpu", "later"), health=[XID], accept=True)
+    assert (accepted["changed"], [problem["severity"] for problem in accepted["problems"]]) == (True, ["warning"])
+    assert run(path, evidence_of("hgx-h100-8gpu", "still later"), health=[XID])["changed"] is False
+    healed = run(path, evidence_of("hgx-h100-8gpu", "still later"))
+    assert (healed["changed"], healed["problems"]) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "excluded", "severities"),
+    [
+        ("h100-lost-gpu", [], ["error"]),
+        ("h100-lost-gpu", ["0000:c3:00.0"], ["warning"]),
+        ("h100-lost-gpu", [5], ["warning"]),
+        ("h100-lost-gpu", ["0000:1b:00.0"], ["error"]),
+    ],
+)
+def test_problems_of_a_gpu_that_is_left_out_keep_no_node_out_of_service(
+    path: Path, name: str, excluded: list[Any], severities: list[str]
+) -> None:
+    run(path, evidence_of("hgx-h100-8gpu"))
+    result = run(path, evidence_of(name), excluded=excluded)
+    assert [problem["severity"] for problem in result["problems"]] == severities
+
+
+def test_a_problem_of_two_gpus_counts_unless_both_are_left_out(path: Path) -> None:
+    run(path, evidence_of("hgx-h100-8gpu"))
+    fewer = evidence_of("hgx-h100-8gpu")
+    del fewer["gpus"][4:6]
+    assert run(path, fewer, excluded=["9d:00.0"])["problems"][0]["severity"] == "error"
+    assert run(path, fewer, excluded=["9d:00.0", "c3:00.0"])["problems"][0]["severity"] == "warning"

@@ -109,6 +109,36 @@ def test_resume_only_what_is_ours(run_module: Any, scontrol: Any) -> None:
     assert scontrol.read_text() == "<update><NodeName=gpu2><State=RESUME><update><NodeName=gpu7><State=UNDRAIN>"
 
 
+HARDWARE = "^steelrack: (CPU|MEM|PCI|GPU|MIG|FAB|REC)[0-9]{3} "
+
+
+def test_only_what_the_task_itself_drained(run_module: Any, program: Any) -> None:
+    """D#804: nodes that a person, or another playbook of ours, drained stay drained."""
+    reasons = ("steelrack: GPU036 Xid 119", "steelrack: driver upgrade", "RMA 123", "steelrack: INV003 GPU036 in it")
+    lines = "".join(
+        f"NodeName=n{at} State=IDLE+DRAIN Reason={reason} [root@2026-11-30T19:31:44]\n"
+        for at, reason in enumerate(reasons)
+    )
+    log = program(
+        "scontrol", f'if [ "$1" = show ]; then cat <<\'END\'\n{lines}END\nelse echo "$@" >> $LOG/scontrol; fi'
+    )
+    nodes = [f"n{at}" for at in range(4)]
+    result = run_module(slurm_node_state, nodes=nodes, state="resume", reason_match=HARDWARE)
+    assert result["resumed"] == ["n0"]
+    assert sorted(result["left_alone"]) == ["n1", "n2", "n3"]
+    drained = run_module(slurm_node_state, nodes=nodes, state="drain", reason="GPU003 lost", reason_match=HARDWARE)
+    assert drained["drained"] == ["n0"]
+    assert log.read_text().splitlines() == [
+        "update NodeName=n0 State=RESUME",
+        "update NodeName=n0 State=DRAIN Reason=steelrack: GPU003 lost",
+    ]
+
+
+def test_a_pattern_that_is_none(run_module: Any, scontrol: Any) -> None:
+    result = run_module(slurm_node_state, nodes=["gpu2"], state="resume", reason_match="(")
+    assert "no regular expression" in result["msg"]
+
+
 def test_check_mode(run_module: Any, scontrol: Any) -> None:
     assert run_module(slurm_node_state, nodes=["gpu2"], state="resume", _check=True)["changed"] is True
     assert not scontrol.exists()

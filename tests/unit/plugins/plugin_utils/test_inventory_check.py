@@ -37,12 +37,16 @@ SPECS = Specs(
         "slurm_cluster_name": ("slurm", {"type": "str", "required": True}),
         "slurm_partitions": ("slurm", {"type": "list", "elements": "dict"}),
         "slurm_auth": ("slurm", {"type": "str", "choices": ["munge", "slurm"]}),
+        "slurm_settings": ("slurm", {"type": "dict"}),
         "slurm_memory_reserve_percent": ("slurm", {"type": "int"}),
         "slurm_dbd_password": ("slurm_dbd", {"type": "dict", "no_log": True}),
+        "slurm_node_gpu_exclude": ("slurm_node", {"type": "list", "elements": "str"}),
+        "slurm_node_gpu_sharing": ("slurm_node", {"type": "dict"}),
         "munge_key": ("munge", {"type": "str", "required": True}),
     },
     names=frozenset({"slurm_cluster_name", "slurm_partitions", "slurm_auth", "munge_key"}),
 )
+GPU = {"pci": "00000000:1b:00.0", "uuid": None, "minor": 3}
 NODES = [f"gpu{number:03}" for number in range(1, 5)]
 
 
@@ -149,6 +153,23 @@ FAULTS: list[tuple[str, Callable[[Groups, Variables], Any], str, list[str]]] = [
     ("record that is a text", on("gpu001", "node_hardware", "8 GPUs"), "INV010", ["gpu001"]),
     ("copied record", on("gpu001", "node_hardware", {"schema": 1, "host": "gpu002"}), "INV011", ["gpu001", "gpu002"]),
     ("no record", on("gpu001", "node_hardware", None), "INV012", ["gpu001", "left out"]),
+    (
+        "GPU to leave out that is not there",
+        lambda _groups, variables: variables["gpu001"].update(
+            node_hardware={"schema": 1, "host": "gpu001", "gpus": [GPU]},
+            slurm_node_gpu_exclude=["0000:1b:00.0", 960.0],
+        ),
+        "INV030",
+        ["960.0", "00000000:1b:00.0 (minor 3)", "quotes"],
+    ),
+    ("shards without a number", on("gpu001", "slurm_node_gpu_sharing", {"mode": "shard"}), "INV031", ["per_gpu"]),
+    ("no shard", on("gpu001", "slurm_node_gpu_sharing", {"mode": "shard", "per_gpu": 0}), "INV031", ["1 to 1000"]),
+    (
+        "BiBiServ/bibigrid#178 #651 #665 memory kept from jobs, but jobs get no memory",
+        everywhere("slurm_settings", {"selecttypeparameters": "CR_Core"}),
+        "INV032",
+        ["CR_Core", "CR_Core_Memory"],
+    ),
     ("unknown variable", everywhere("slurm_partitons", []), "INV013", ["Was slurm_partitions meant?"]),
     (
         "wrong type",
@@ -190,6 +211,7 @@ def test_every_kind_of_problem_has_a_test() -> None:
 
 
 def test_variable_of_an_earlier_release_is_an_error_that_names_the_new_one() -> None:
+    """D#859: old variables in a site's inventory are not passed over in silence."""
     replaced = {"slurm_gpu_types": "Use slurm_gpu_type_style instead of slurm_gpu_types."}
     [problem] = found(everywhere("slurm_gpu_types", "short"), replaced=replaced)
     assert (problem["id"], problem["severity"], problem["remedy"]) == ("INV014", "error", replaced["slurm_gpu_types"])

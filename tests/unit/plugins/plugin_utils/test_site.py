@@ -92,6 +92,14 @@ def test_device_files(record: dict[str, Any], files: list[str]) -> None:
     assert site.device_files(record) == files
 
 
+@pytest.mark.parametrize("entry", [1, "1", "1b:00.0", "GPU-5f1d2c3b"])
+def test_device_files_of_gpus_left_out(entry: Any) -> None:
+    """BiBiServ/bibigrid#705: slurmd must not wait for a file that it will not open."""
+    left_out = {**gpu(1), "pci": "00000000:1b:00.0", "uuid": "GPU-5f1d2c3b"}
+    other = {**gpu(0), "pci": "00000000:43:00.0", "uuid": None}
+    assert site.device_files({"gpus": [left_out, other]}, [entry]) == ["/dev/nvidia0"]
+
+
 def test_faulty_nodes_names_the_first_error_as_the_reason() -> None:
     def found(problem_id: str, severity: str) -> dict[str, str]:
         return {"id": problem_id, "severity": severity, "host": "n1", "message": f"says {problem_id}", "remedy": ""}

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.health import examine
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take
 
 FIXTURES = Path(__file__).resolve().parents[4] / "fixtures"
@@ -68,3 +69,9 @@ def evidence(lay: Callable[..., str]) -> Callable[..., Evidence]:
 def record_of(evidence: Callable[..., Evidence]) -> Callable[..., dict[str, Any]]:
     """Return a function that takes the record of the node gpu001 from layers of files."""
     return lambda *layers: take(evidence(*layers), "gpu001", TAKEN_AT)
+
+
+@pytest.fixture
+def health_of(evidence: Callable[..., Evidence]) -> Callable[..., list[dict[str, str]]]:
+    """Return a function that examines the health of the node gpu001 in layers of files."""
+    return lambda *layers: [problem.as_dict() for problem in examine(evidence(*layers), "gpu001")]

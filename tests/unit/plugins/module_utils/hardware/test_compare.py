@@ -201,3 +201,45 @@ def test_several_contradictions_are_all_told(stored: Record) -> None:
 
     _record, problems = settle(stored, later(stored, change))
     assert ids(problems) == ["CPU010", "GPU020", "MEM010"]
+
+
+XID = {
+    "id": "GPU036",
+    "severity": "error",
+    "host": "gpu001",
+    "message": "Xid 119 (GSP RPC timeout) at GPU 00000000:ca:00.0 of gpu001 since boot: once 1849 s after boot.",
+    "remedy": "Reset it.",
+}
+NARROW = {**XID, "id": "GPU031", "severity": "warning"}
+
+
+def test_health_is_told_and_leaves_the_record_alone(stored: Record) -> None:
+    record, problems = settle(stored, later(stored), health=[XID, NARROW])
+    assert record is stored
+    assert problems == [XID, NARROW]
+
+
+def test_health_is_no_part_of_a_first_record(stored: Record) -> None:
+    record, problems = settle(None, stored, health=[XID])
+    assert record["problems"] == []
+    assert problems == [XID]
+
+
+def test_accepted_health_is_known_until_it_changes(stored: Record) -> None:
+    """Azure/azurehpc#648: an acknowledged Xid does not drain the node again; a new event does."""
+    accepted, problems = settle(stored, later(stored), accept=True, health=[XID, NARROW])
+    known = {**XID, "severity": "warning"}
+    assert accepted["problems"] == [known]
+    assert problems == [known, NARROW]
+    assert settle(accepted, later(stored), health=[XID]) == (accepted, [known])
+    again = {**XID, "message": XID["message"].replace("once", "2 times, last")}
+    record, problems = settle(accepted, later(stored), health=[again])
+    assert (record["problems"], problems) == ([], [again])
+    record, problems = settle(accepted, later(stored))
+    assert (record["problems"], problems) == ([], [])
+
+
+def test_health_and_a_contradiction_are_both_told(stored: Record) -> None:
+    record, problems = settle(stored, later(stored, lambda e: e["gpus"].pop(0)), health=[XID])
+    assert record is stored
+    assert ids(problems) == ["GPU020", "GPU036"]

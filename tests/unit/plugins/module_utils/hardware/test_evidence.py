@@ -53,6 +53,7 @@ def test_a_bundle_never_runs_anything(evidence: Make) -> None:
 
 
 def test_live_commands_run_in_the_c_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVIDIA/deepops#1321 #1364: no decimal commas, whatever locale the node has."""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     assert "LC_ALL=C\n" in Evidence(["/"]).run("env").output
 

@@ -54,6 +54,7 @@ def test_order_is_numeric_by_domain_first() -> None:
 
 
 def test_what_is_a_gpu(evidence: Callable[..., Evidence]) -> None:
+    """NVIDIA/deepops#702: not the audio and USB functions of a card. IBM/powerai#188: told by ids, not by names."""
     files = (
         device("0000:41:00.0", device_class="030000")
         | device("0000:41:00.1", device_class="040300")
@@ -91,6 +92,7 @@ def test_places(
     ("config", "fallen"), [(b"\xde\x10\x30\x23", False), (b"\xff" * 64, True), (b"\xff\xff\xff", False), (b"", False)]
 )
 def test_a_gpu_that_fell_off_the_bus(evidence: Callable[..., Evidence], config: bytes, fallen: bool) -> None:
+    """lyulyul/shine-cluster#171: what lspci shows as rev ff."""
     source = evidence(device("0000:1b:00.0") | {f"{DEVICES}/0000:1b:00.0/config": config})
     bus = pci.read_bus(source)
     assert bus is not None

@@ -43,6 +43,12 @@ def ids(record: Record) -> list[str]:
         ("a100-mig-empty", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 3, ["MIG001"]),
         ("a100-device-cgroup", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU002"]),
         ("a100-hanging-nvidia-smi", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU005"]),
+        ("a100-library-mismatch", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU016"]),
+        ("a100-fallen-off-without-xid", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 6, []),
+        ("a100-narrow-link", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 6, []),
+        ("a100-recovery-action", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 6, []),
+        ("a100-row-remap", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 6, []),
+        ("a100-xid", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 6, []),
         ("a100-no-handle", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU003"]),
         ("truncated-xml", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU007"]),
         ("unreadable-xml", [A100] * 4, [0, 1, 2, 3], BOTH_SOCKETS, 0, ["GPU007"]),
@@ -124,6 +130,7 @@ def test_a_lost_gpu_keeps_its_place(bundles_dir: Path) -> None:
 
 
 def test_a_gpu_without_handle_is_named(bundles_dir: Path) -> None:
+    """lyulyul/shine-cluster#172."""
     record = bundle_record(bundles_dir, "a100-no-handle")
     assert [gpu["problem"] for gpu in record["gpus"]] == [None, "GPU003", None, None]
 
@@ -248,7 +255,7 @@ def test_windows_has_no_minor_numbers(parts: ModuleType, record_of: TakeRecord) 
     [
         (None, 0, "GPU004"),
         ("", 255, "GPU006"),
-        ("Failed to initialize NVML: Driver/library version mismatch\n", 18, "GPU006"),
+        ("Failed to initialize NVML: Driver/library version mismatch\n", 18, "GPU016"),
         ("==============NVSMI LOG==============\nAttached GPUs : 4\n", 0, "GPU007"),
         ("<nvidia_smi_log>\n", 15, "GPU007"),
     ],

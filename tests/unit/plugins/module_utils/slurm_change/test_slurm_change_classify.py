@@ -265,6 +265,7 @@ def test_a_parameter_that_differs_from_node_to_node_is_one_reason() -> None:
 
 
 def test_nodes_to_drain_and_to_stop_first() -> None:
+    """R#199 R#200: a slurmd that keeps the old CoreSpecCount over a reconfiguration makes its node invalid."""
     cores = classify(OLD, with_("gres.conf", ("Cores=0-3", "Cores=0-7")), "24.11")
     assert cores.drain_first == cores.stop_slurmd_first == ("gpu1", "gpu2")
     gres = classify(OLD, with_("slurm.conf", ("gpu:h100:2", "gpu:h100:1")), "24.11")

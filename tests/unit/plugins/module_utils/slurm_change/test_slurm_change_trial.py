@@ -196,12 +196,10 @@ def test_a_trial_that_hangs_is_stopped_with_its_children(tmp_path: Path, slurmct
     script = f"trap '' TERM; sleep 77 & echo $! > {pid}; wait"
     verdict = trial.run(FILES, str(tmp_path), slurmctld(script), 1)
     assert verdict == trial.Verdict(True, undecided=True)
-    assert subprocess.run(
+    state = subprocess.run(
         ["ps", "-o", "stat=", "-p", pid.read_text().strip()], capture_output=True, check=False
-    ).stdout in (
-        b"",
-        b"Z\n",
-    )
+    ).stdout
+    assert state[:1] in (b"", b"Z")  # further letters tell of priority and the like
 
 
 def test_a_program_that_cannot_be_started(tmp_path: Path, slurmctld: Callable[[str], str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster
 from ansible_collections.steelrack.gpu_cluster.tests.unit.plugins.plugin_utils.slurm.machines import (
     derived,
     gpu,
@@ -42,6 +43,7 @@ def test_one_line_says_everything() -> None:
 
 
 def test_bibigrid_403_344_gpus_are_offered_without_being_asked_for() -> None:
+    """BiBiServ/bibigrid#403 #344."""
     assert "Gres=gpu:h100:8" in derived(hgx())["node_lines"][0]
 
 
@@ -289,6 +291,7 @@ def test_autodetect_and_mig() -> None:
     assert list(by_nvml["nodes"][0]["gpus"]) == ["nvidia_h100_80gb_hbm3", "nvidia_h100_80gb_hbm3_1g.10gb"]
     by_nvidia = derived(machine, site={"gres_autodetect": "nvidia"})
     assert all("AutoDetect=off" in line for line in by_nvidia["gres_lines"])
+    assert ids(by_nvidia) == ["SLM042"]
 
 
 def test_autodetect_is_never_chosen_for_the_site() -> None:
@@ -301,3 +304,175 @@ def test_autodetect_that_slurm_does_not_know(mode: str, version: str) -> None:
     result = derived(hgx(), site={"gres_autodetect": mode, "version": version})
     assert ids(result) == ["SLM035"]
     assert all("AutoDetect=off" in line for line in result["gres_lines"])
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("nvml", "choose by itself"), ("nvidia", "choose by itself")])
+def test_autodetect_and_gpus_left_out(mode: str, reason: str) -> None:
+    result = derived(hgx(), site={"gres_autodetect": mode}, slurm_node_gpu_exclude=["0000:18:00.0"])
+    assert ids(result) == ["SLM042"]
+    assert reason in result["problems"][0]["message"]
+    assert all("AutoDetect=off" in line for line in result["gres_lines"])
+
+
+@pytest.mark.parametrize(
+    ("version", "cores", "detects"),
+    [
+        ("22.05", ("0-27", "28-55", "56-83", "84-111"), True),
+        ("24.11", ("0-27", "28-55", "56-83", "84-111"), False),
+        ("24.11", ("0-55", "0-55", "56-111", "56-111"), True),
+        ("26.05", ("0-55", "0-111"), True),
+        ("24.11", (None, None), True),
+    ],
+)
+def test_autodetect_finds_cores_that_cannot_be_widened(
+    version: str, cores: tuple[str | None, ...], detects: bool
+) -> None:
+    """SlinkyProject/slurm-operator#205: the cores that Slurm finds by itself make it refuse the node."""
+    result = derived(near(*cores), site={"gres_autodetect": "nvml", "version": version})
+    assert ids(result) == ([] if detects else ["SLM042"])
+    assert ("AutoDetect=nvml" in result["gres_lines"][0]) is detects
+
+
+@pytest.mark.parametrize(("version", "detects"), [("22.05", False), ("24.11", True)])
+@pytest.mark.parametrize("profile", ["1c.3g.40gb", "1g.10gb+me"])
+def test_autodetect_and_profiles_that_old_releases_cannot_tell(version: str, detects: bool, profile: str) -> None:
+    """22.05 names every MIG device by its sizes alone."""
+    machine = record("n1", [gpu(1, 0, instances=[mig(profile, 0, (3, 4))])])
+    result = derived(machine, site={"gres_autodetect": "nvml", "version": version})
+    assert ("AutoDetect=nvml" in result["gres_lines"][0]) is detects
+
+
+def test_autodetect_leaves_nodes_without_gpus_alone() -> None:
+    result = derived(record("n1"), site={"gres_autodetect": "nvml"})
+    assert (result["gres_lines"], result["problems"]) == ([], [])
+
+
+def test_gpus_left_out() -> None:
+    """The others keep their places; direct links go, because there are fewer numbers than GPUs."""
+    bridged = [{"a": 0, "b": 1, "links": 4}, {"a": 2, "b": 3, "links": 4}]
+    machine = record("n1", [gpu(at, at, "nvidia_geforce_rtx_3090") for at in range(4)], nvlinks=bridged)
+    result = derived(machine, slurm_node_gpu_exclude=[1])
+    assert result["problems"] == []
+    assert "Gres=gpu:rtx_3090:3 " in result["node_lines"][0]
+    assert "3gpu" in result["nodes"][0]["features"]
+    assert [line.split("Type=")[1] for line in result["gres_lines"]] == [f"rtx_3090 File=/dev/nvidia[0,2-3] {END}"]
+    assert "/dev/nvidia1" not in result["nodes"][0]["device_files"]
+
+
+def test_a_faulty_gpu_can_be_left_out() -> None:
+    """awslabs/awsome-distributed-ai#195: seven of eight on purpose, until the eighth is replaced."""
+    gpus = [gpu(at, at) for at in range(8)]
+    gpus[3] = gpu(3, None, None, None, problem="GPU003")
+    assert derived(record("n1", gpus))["left_out"] == ["n1"]
+    result = derived(record("n1", gpus), slurm_node_gpu_exclude=["00000000:03:00.0"])
+    assert (result["problems"], result["nodes"][0]["gpus"]) == ([], {"h100": 7})
+
+
+def test_all_gpus_left_out() -> None:
+    result = derived(record("n1", [gpu(1, 0)]), slurm_node_gpu_exclude=["GPU-00000001"])
+    assert (result["nodes"][0]["gres"], result["gres_lines"], result["problems"]) == ("", [], [])
+
+
+def test_gpu_to_leave_out_that_is_not_there() -> None:
+    result = derived(hgx(), slurm_node_gpu_exclude=["0000:aa:00.0"])
+    assert ids(result) == ["SLM040"]
+    assert result["nodes"][0]["gpus"] == {"h100": 8}
+    assert "00000000:18:00.0 (minor 0)" in result["problems"][0]["message"]
+
+
+def test_nodes_that_differ_in_the_gpus_left_out_only() -> None:
+    machines = [hgx(f"n{number}") for number in (1, 2, 3)]
+    hostvars = {one["host"]: {"node_hardware": one} for one in machines}
+    hostvars["n2"]["slurm_node_gpu_exclude"] = ["0"]
+    result = slurm_cluster(list(hostvars), hostvars, {"version": "24.11"})
+    assert [(node["name"], node["gpus"]) for node in result["nodes"]] == [
+        ("n1", {"h100": 8}),
+        ("n2", {"h100": 7}),
+        ("n3", {"h100": 8}),
+    ]
+    assert result["gres_lines"][0].startswith("NodeName=n[1,3] ")
+
+
+@pytest.mark.parametrize(
+    ("sharing", "gres", "line"),
+    [
+        ({"mode": "shard", "per_gpu": 4}, "shard:32", "Name=shard Count=32 File=/dev/nvidia[0-7]"),
+        ({"mode": "mps"}, "mps:800", "Name=mps Count=800 File=/dev/nvidia[0-7]"),
+        ({"mode": "mps", "per_gpu": 10}, "mps:80", "Name=mps Count=80 File=/dev/nvidia[0-7]"),
+    ],
+)
+def test_sharing(sharing: dict[str, Any], gres: str, line: str) -> None:
+    """The same count on each GPU, and the files named: without them MIG devices would be counted in."""
+    result = derived(hgx(), slurm_node_gpu_sharing=sharing)
+    assert result["problems"] == []
+    assert f"Gres=gpu:h100:8,{gres} " in result["node_lines"][0]
+    assert result["gres_lines"][-1] == f"NodeName=gpu001 AutoDetect=off {line}"
+    assert result["gres_types"] == ["gpu", gres.split(":")[0]]
+
+
+def test_sharing_of_one_gpu_of_two_models_and_out_of_order() -> None:
+    one = derived(record("n1", [gpu(1, 3)]), slurm_node_gpu_sharing={"mode": "shard", "per_gpu": 2})
+    assert one["gres_lines"][-1].endswith("Name=shard Count=2 File=/dev/nvidia3")
+    gpus = [gpu(1, 1), gpu(2, 2, "nvidia_a100-pcie-40gb"), gpu(3, 0)]
+    result = derived(record("n1", gpus), slurm_node_gpu_sharing={"mode": "shard", "per_gpu": 3})
+    assert result["gres_lines"][-1].endswith("Name=shard Count=9 File=/dev/nvidia[1-2,0]")
+
+
+def test_sharing_beside_autodetect() -> None:
+    """One AutoDetect for all lines of a node; another one is fatal to slurmd."""
+    result = derived(hgx(), site={"gres_autodetect": "nvml"}, slurm_node_gpu_sharing={"mode": "shard", "per_gpu": 2})
+    assert result["gres_lines"] == [
+        "NodeName=gpu001 AutoDetect=nvml",
+        "NodeName=gpu001 AutoDetect=nvml Name=shard Count=16 File=/dev/nvidia[0-7]",
+    ]
+
+
+def test_sharing_without_gpus_and_with_gpus_left_out() -> None:
+    sharing = {"mode": "shard", "per_gpu": 4}
+    assert derived(record("n1"), slurm_node_gpu_sharing=sharing)["gres_types"] == ["gpu"]
+    fewer = derived(hgx(), slurm_node_gpu_sharing=sharing, slurm_node_gpu_exclude=[0])
+    assert fewer["gres_lines"][-1].endswith("Name=shard Count=28 File=/dev/nvidia[1-7]")
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"slurm_node_gpu_sharing": {"mode": "share"}}, "its mode is 'share'"),
+        ({"slurm_node_gpu_sharing": {"mode": "shard"}}, "its per_gpu is None"),
+        ({"slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": 0}}, "its per_gpu is 0"),
+        ({"slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": True}}, "its per_gpu is True"),
+        ({"slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": 4, "count": 2}}, "the key count"),
+        (
+            {
+                "slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": 4},
+                "slurm_node_parameters": {"Gres": "gpu:h100:8,shard:8"},
+            },
+            "slurm_node_parameters sets Gres",
+        ),
+    ],
+)
+def test_sharing_that_cannot_be_used(variables: dict[str, Any], words: str) -> None:
+    result = derived(hgx(), **variables)
+    assert ids(result) == ["SLM041"]
+    assert words in result["problems"][0]["message"]
+    assert not any("Name=shard" in line for line in result["gres_lines"])
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+def test_no_sharing_on_a_node_with_mig(version: str) -> None:
+    machine = record("n1", [gpu(1, 0), gpu(2, 1, instances=[mig("1g.10gb", 1, (3, 4))])])
+    result = derived(machine, site={"version": version}, slurm_node_gpu_sharing={"mode": "shard", "per_gpu": 2})
+    assert ids(result) == ["SLM041"]
+    assert result["gres_types"] == ["gpu"]
+
+
+@pytest.mark.parametrize(("version", "problems"), [("22.05", ["SLM043"]), ("", ["SLM043"]), ("24.11", [])])
+def test_sharing_anywhere_in_a_cluster_with_mig(version: str, problems: list[str]) -> None:
+    """Slurm 22.05 makes three GPUs of the three files of a MIG device as soon as GresTypes has shard (slurmd -G)."""
+    with_mig = record("n1", [gpu(2, 1, instances=[mig("1g.10gb", 1, (3, 4))])])
+    hostvars = {
+        "n1": {"node_hardware": with_mig},
+        "n2": {"node_hardware": hgx("n2"), "slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": 2}},
+    }
+    result = slurm_cluster(list(hostvars), hostvars, {"version": version})
+    assert [problem["id"] for problem in result["problems"]] == problems

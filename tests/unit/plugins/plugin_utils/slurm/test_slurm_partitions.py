@@ -40,6 +40,7 @@ THREE = (hgx("n1"), hgx("n2", A100), record("n3"))
 
 
 def test_d_935_one_for_all_and_one_for_each_model() -> None:
+    """D#935."""
     result = derived(*THREE)
     assert result["problems"] == []
     assert names_and_nodes(result) == {"all": "n[1-3]", "a100": "n2", "h100": "n1"}
@@ -247,6 +248,7 @@ def test_no_shares_by_wish_or_without_gpus() -> None:
 
 
 def test_r_113_156_empty_group() -> None:
+    """R#113 R#156."""
     result = derived()
     assert ids(result) == ["SLM031"]
     assert result["node_lines"] == result["gres_lines"] == []

@@ -12,17 +12,26 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.host_variables import HostVariables, plain
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import fold
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology.derive import Host, Topology, Wish, derive
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology.derive import (
+    BLOCK,
+    RACK,
+    TREE,
+    Host,
+    Topology,
+    Wish,
+    derive,
+)
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology.fabric import FABRIC_VARIABLE
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology.faults import faults
 
 
-def _host(name: str, variables: HostVariables) -> Host:
+def _host(name: str, variables: HostVariables, wish: Wish) -> Host:
+    """Return a node with what the wishes need of its variables."""
     return Host(
         name=name,
         rack=variables.text("slurm_node_rack") or "",
-        fabric=variables.value(FABRIC_VARIABLE),
-        record=variables.record(),
+        fabric=variables.written(FABRIC_VARIABLE) if TREE in wish.kinds and wish.source != RACK else None,
+        record=variables.record() if BLOCK in wish.kinds else None,
     )
 
 
@@ -67,7 +76,7 @@ def slurm_topology(nodes: Iterable[str], hostvars: Mapping[str, Any], settings: 
     wish = _wish(settings)
     if not wish.kinds and not wish.file:
         return _as_dict(Topology())
-    return _as_dict(derive((_host(name, HostVariables(hostvars, name)) for name in map(plain, nodes)), wish))
+    return _as_dict(derive((_host(name, HostVariables(hostvars, name), wish) for name in map(plain, nodes)), wish))
 
 
 def topology_faults(

@@ -331,7 +331,7 @@ TOPOLOGY_ENTRIES: tuple[Entry, ...] = (
         "SLM071",
         WARNING,
         "Nodes without a place in the topology",
-        "Nothing is known of {nodes} from the source '{source}'; they are {where}.",
+        "The place of {nodes} in the topology is not known (source: {source}), so it is {where}.",
         "{how}",
     ),
     Entry(

@@ -87,16 +87,21 @@ def links_of(fabric: Any, kind: str) -> tuple[Link, ...]:
     try:
         return tuple(
             Link(
-                adapter=str(entry["adapter"]),
-                switch=str(entry["switch"]),
-                id=str(entry["id"]),
-                port=None if entry.get("port") is None else str(entry["port"]),
+                adapter=_text(entry["adapter"]),
+                switch=_text(entry["switch"]),
+                id=_text(entry["id"]),
+                port=None if entry.get("port") is None else _text(entry["port"]),
                 default_route=bool(entry.get("default_route", False)),
             )
             for entry in fabric.get(kind) or ()
         )
     except (KeyError, TypeError, AttributeError) as exc:
         raise FabricError(f"an entry of {kind} is not a cable ({exc})") from exc
+
+
+def _text(value: Any) -> str:
+    """Return a plain text; join() makes one also of Ansible's tagged ones."""
+    return "".join((value, "")) if isinstance(value, str) else str(value)
 
 
 def safe_name(text: str) -> str:

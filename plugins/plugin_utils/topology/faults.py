@@ -234,8 +234,8 @@ class _Check:
         self._shape()
         self._places(members)
         if SWITCH in kinds:
-            self._links(children)
-            self._roots(members, children)
+            if not self._links(children):  # a loop has no top
+                self._roots(members, children)
         else:
             self._sizes(members)
         return sorted(self.found, key=lambda problem: problem.id)
@@ -301,8 +301,11 @@ class _Check:
         if missing:
             self._tell("SLM086", nodes=_shown(missing), what=self.part.entries[0].kind)
 
-    def _links(self, children: Mapping[str, Sequence[str]]) -> None:
-        """Tell of unknown switches, switches below several others, loops and trees that are too deep."""
+    def _links(self, children: Mapping[str, Sequence[str]]) -> bool:
+        """Tell of unknown switches, switches below several others, loops and trees that are too deep.
+
+        Return whether there is a loop.
+        """
         parents: dict[str, list[str]] = {}
         first = {entry.name: entry for entry in reversed(self.part.entries)}
         for name, below in children.items():
@@ -322,6 +325,7 @@ class _Check:
         elif passes > _PASSES:
             what = f"stand in more than {_PASSES} levels, higher ones written before lower ones"
             self._tell("SLM082", names=_shown(list(children)), what=what)
+        return bool(looped)
 
     def _roots(self, members: Sequence[tuple[_Entry, list[str]]], children: Mapping[str, Sequence[str]]) -> None:
         """Tell if no switch reaches all nodes that are on a leaf."""
@@ -329,7 +333,7 @@ class _Check:
         for entry, inside in members:
             of_switch.setdefault(entry.name, set()).update(inside)
         everything = set().union(*of_switch.values()) & set(self.nodes)
-        below = {child for names in children.values() for child in names}
+        below = {child for name, names in children.items() for child in names if child != name}
         tops = [name for name in children if name not in below]
         reached = {name: _reach(name, children, of_switch) for name in tops}
         if everything and not any(everything <= nodes for nodes in reached.values()):

@@ -117,8 +117,8 @@ class ActionModule(ActionBase):
         shadowed = [node for node in nodes if _shadowed(folder, node)]
         if shadowed:
             raise AnsibleActionFail(
-                f"{folder} has variables of {fold(shadowed)} in a file of that name, which Ansible does not read beside a "
-                f"folder of that name. Move each to {folder}/<node>/main.yml."
+                f"{folder} has variables of {fold(shadowed)} in a file of that name, which Ansible does not read "
+                f"beside a folder of that name. Move each to {folder}/<node>/main.yml."
             )
         joined, problems = _infiniband(plain(options["infiniband"]), nodes, (task_vars or {}).get("hostvars", {}))
         diffs = []

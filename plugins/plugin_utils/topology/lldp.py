@@ -90,7 +90,7 @@ def _from_json(text: str) -> Iterator[_Neighbour]:
             name = _value(chassis.get("name"))
             if not ({"id", "name", "descr", "capability"} & set(chassis)) and len(chassis) == 1:
                 # -f json: the name of the chassis is a key, unless it has none
-                name, chassis = next(iter(chassis.items()))
+                ((name, chassis),) = chassis.items()
                 chassis = _first(chassis)
             port = _first(entry.get("port"))
             capabilities = {

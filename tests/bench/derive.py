@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, steelrack contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Time and memory of deriving the Slurm configuration: 10, 1,000 and 10,000 nodes of eight GPUs each.
+"""Time and memory of deriving the Slurm configuration with its topology: 10 to 10,000 nodes of eight GPUs each.
 
 Run it from anywhere with the Python that has the collection's requirements; it prints one line a size and fails where a
 budget is not kept. Memory is the peak of a process of its own for each size, the records included.
@@ -56,8 +56,13 @@ def hostvars(size: int) -> dict[str, dict[str, Any]]:
         one["fabric"]["hcas"] = [
             {"name": f"mlx5_{at}", "guid": f"0x{number:012x}{at:04x}", "ports": []} for at in range(8)
         ]
+        rails = [
+            {"adapter": f"mlx5_{at}", "switch": f"leaf-{number // 32}-{at}", "id": f"0x{number // 32}{at}", "port": "1"}
+            for at in range(8)
+        ]
         result[name] = {
             "node_hardware": one,
+            "node_fabric": {"schema": 1, "host": name, "infiniband": rails, "lldp": []},
             "ansible_host": f"10.{number // 62500}.{number // 250 % 250}.{number % 250 + 1}",
             "slurm_node_rack": f"r{number // 16}" if number % 2 else "",
         }
@@ -67,16 +72,21 @@ def hostvars(size: int) -> dict[str, dict[str, Any]]:
 def measure(size: int) -> tuple[float, float, int]:
     """Return seconds, peak memory of this process in MB, and the number of lines."""
     from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster
+    from ansible_collections.steelrack.gpu_cluster.plugins.filter.topology import slurm_topology
 
     variables = hostvars(size)
     hosts = list(variables)
     site = {**SITE, "groups": {"rack1": hosts[: size // 10]}}
     start = time.perf_counter()
     result = slurm_cluster(hosts, variables, site)
+    wish = {"version": "24.11", "topology": ["tree"], "source": "infiniband"}
+    topology = slurm_topology([node["name"] for node in result["nodes"]], variables, wish)
     seconds = time.perf_counter() - start
-    if result["problems"] or len(result["nodes"]) != size:
-        raise SystemExit(f"{size} nodes: unexpected problems: {result['problems'][:3]}")
+    problems = result["problems"] + topology["problems"]
+    if problems or len(result["nodes"]) != size:
+        raise SystemExit(f"{size} nodes: unexpected problems: {problems[:3]}")
     lines = sum(len(result[kind]) for kind in ("node_lines", "gres_lines", "partition_lines"))
+    lines += len(topology["leaves"])
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6, lines
 
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, steelrack contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Catalogue: problems of derivation (SLM001 to SLM049) and change control of the Slurm configuration."""
+"""Catalogue: problems of derivation (from SLM001), change control (from SLM050) and topology (from SLM070)."""
 
 from __future__ import annotations
 
@@ -365,4 +365,143 @@ CHANGE_ENTRIES: tuple[Entry, ...] = (
     ),
 )
 
-ENTRIES: tuple[Entry, ...] = (*DERIVATION_ENTRIES, *CHANGE_ENTRIES)
+# What a file says that Slurm does not start with is an error; what it only warns of, or does not notice, a warning.
+TOPOLOGY_ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "SLM070",
+        WARNING,
+        "Nothing known of the topology",
+        "slurm_topology asks for a {kind} topology, but {reason}; it is not written.",
+        "{how}",
+    ),
+    Entry(
+        "SLM071",
+        WARNING,
+        "Nodes without a place in the topology",
+        "The place of {nodes} in the topology is not known (source: {source}), so it is {where}.",
+        "{how}",
+    ),
+    Entry(
+        "SLM072",
+        ERROR,
+        "GPUs of one node in several NVLink domains",
+        "The GPUs of {host} are in different NVLink domains: {domains}; the node is in no block.",
+        "Look at Fabric in nvidia-smi -q on {host} and at the fabric manager of its rack, then run discover.",
+    ),
+    Entry(
+        "SLM073",
+        WARNING,
+        "Cables joined by name only",
+        "The hardware records have no GUID for some InfiniBand adapters that call themselves {nodes}; their names were "
+        "believed.",
+        "Run the playbook steelrack.gpu_cluster.discover for these nodes, then discover_fabric again.",
+    ),
+    Entry(
+        "SLM074",
+        WARNING,
+        "Nodes not seen on the fabric",
+        "The fabric shows no cable of {nodes}, whose records have an active InfiniBand port; what was known stays.",
+        "Check the subnet manager and the cables of these nodes, then run discover_fabric again.",
+    ),
+    Entry(
+        "SLM075",
+        ERROR,
+        "Place in the fabric that cannot be read",
+        "node_fabric of {host} cannot be used: {detail}.",
+        "Remove host_vars/{host}/fabric.yml and run the playbook steelrack.gpu_cluster.discover_fabric.",
+    ),
+    Entry(
+        "SLM076",
+        ERROR,
+        "Topology file without content",
+        "{file} has no switch and no block; Slurm does not start with it, or goes on without a topology.",
+        "Write the switches or blocks into it, or remove slurm_topology_file.",
+    ),
+    Entry(
+        "SLM077",
+        ERROR,
+        "Topology file that Slurm cannot read",
+        "{file}, {where}: {detail}.",
+        "Write lines of SwitchName, Nodes and Switches, or BlockName, Nodes and BlockSizes (topology.conf(5)), or a "
+        "list of topologies (topology.yaml(5)).",
+    ),
+    Entry(
+        "SLM078",
+        ERROR,
+        "Switch or block defined twice",
+        "{file}: the {what} {name} is defined at {first} and again at {second}.",
+        "Merge the two, or give one another name.",
+    ),
+    Entry(
+        "SLM079",
+        ERROR,
+        "Host list in a topology file that cannot be read",
+        "{file}, {where} ({name}): {detail}.",
+        "Write names and ranges like gpu[001-064]; nothing may follow the last bracket.",
+    ),
+    Entry(
+        "SLM080",
+        ERROR,
+        "Switch or block of no form",
+        "{file}, {where}: {name} {what}.",
+        "Give a leaf switch or a block Nodes, and a switch above others Switches; never both.",
+    ),
+    Entry(
+        "SLM081",
+        ERROR,
+        "Unknown switch below a switch",
+        "{file}, {where}: {name} has {child} below it, which is no other switch of the file.",
+        "Correct the name, or add a line for that switch.",
+    ),
+    Entry(
+        "SLM082",
+        ERROR,
+        "Switches in a loop or too deep",
+        "{file}: the switches {names} {what}.",
+        "Make it a tree: every switch below exactly one other, with one at the top; write the lower ones first.",
+    ),
+    Entry(
+        "SLM083",
+        ERROR,
+        "Block sizes that Slurm does not take",
+        "{file}, {where}: BlockSizes cannot be used, because {detail}.",
+        "Begin with the smallest number of nodes in a block; further sizes are that number times a power of two.",
+    ),
+    Entry(
+        "SLM084",
+        WARNING,
+        "Unknown node in a topology file",
+        "{file}, {where}: {name} names {nodes}, which slurm.conf does not have.",
+        "Correct the names, or take them out.",
+    ),
+    Entry(
+        "SLM085",
+        WARNING,
+        "Node in several places of the topology",
+        "{file}: {nodes} are on {places}; Slurm takes a node to be on one only.",
+        "Name every node once; on a rail-optimised fabric make one leaf of the switches that a group of nodes shares.",
+    ),
+    Entry(
+        "SLM086",
+        WARNING,
+        "Node without a place in a topology file",
+        "{file}: {nodes} are on no {what}; jobs cannot use them together with others.",
+        "Add them to the {what} that they are on.",
+    ),
+    Entry(
+        "SLM087",
+        WARNING,
+        "No switch over all nodes",
+        "{file}: no switch reaches all nodes (at the top: {tops}); a job cannot have nodes of two parts.",
+        "Add one switch with Switches= naming all that are at the top.",
+    ),
+    Entry(
+        "SLM088",
+        WARNING,
+        "Switch below several switches",
+        "{file}: the switch {name} is below {parents}; topology/tree wants a tree.",
+        "Replace interchangeable spines by one switch over all leaves.",
+    ),
+)
+
+ENTRIES: tuple[Entry, ...] = (*DERIVATION_ENTRIES, *CHANGE_ENTRIES, *TOPOLOGY_ENTRIES)

@@ -52,8 +52,12 @@ class HostVariables:
 
     def record(self) -> Any:
         """Return node_hardware as it lies in the inventory; None if it is not set."""
-        value = self._raw.get("node_hardware")
-        return value if value is None or isinstance(value, Mapping) else self.value("node_hardware")
+        return self.written("node_hardware")
+
+    def written(self, name: str) -> Any:
+        """Return a variable that this collection writes itself, as it lies in the inventory; None if it is not set."""
+        value = self._raw.get(name)
+        return value if value is None or isinstance(value, Mapping) else self.value(name)
 
     def value(self, name: str) -> Any:
         """Return a variable as built-in types, templates resolved; None if it is not set."""

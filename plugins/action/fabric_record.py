@@ -15,6 +15,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.steelrack.gpu_cluster.plugins.action.hardware_record import write
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import Problem, make
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.host_files import single_file
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.host_variables import HostVariables, plain
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import fold
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology import infiniband, lldp
@@ -114,7 +115,7 @@ class ActionModule(ActionBase):
         )
         folder = Path(options["dir"])
         nodes = [str(plain(node)) for node in options["nodes"]]
-        shadowed = [node for node in nodes if _shadowed(folder, node)]
+        shadowed = [node for node in nodes if single_file(folder, node)]
         if shadowed:
             raise AnsibleActionFail(
                 f"{folder} has variables of {fold(shadowed)} in a file of that name, which Ansible does not read "
@@ -158,9 +159,3 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"The LLDP neighbours of {node} cannot be read: {error}. Give the output of `lldpctl -f keyvalue`."
             ) from error
-
-
-def _shadowed(folder: Path, node: str) -> bool:
-    if (folder / node).is_dir():
-        return False
-    return any((folder / f"{node}{ending}").is_file() for ending in ("", ".yml", ".yaml", ".json"))

@@ -14,6 +14,7 @@ from jinja2 import Undefined, UndefinedError
 from yaml import YAMLError
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils import inventory_check as checks
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.host_files import single_file
 
 
 def inventory_check(
@@ -31,6 +32,7 @@ def inventory_check(
         variables={str(host): _variables(hostvars[host], prefixes) for host in hosts},
         specs=specs,
         replaced={str(name): str(text) for name, text in (replaced or {}).items()},
+        single_files=_single_files({str(host): hostvars[host] for host in groups.get("slurm_node", ())}),
     )
     return checks.check(site)
 
@@ -39,6 +41,19 @@ def release_problems(facts: Mapping[str, Any], host: str, supported: Mapping[str
     """Return the problem of a host whose gathered facts show an operating system that is not supported."""
     distribution = str(facts.get("distribution", "an unknown system"))
     return checks.release_problems(host, distribution, str(facts.get("distribution_version", "")), supported)
+
+
+def _single_files(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the nodes whose one file of variables lies where the record's folder belongs, with the path of that file."""
+    found = {}
+    for host, variables in nodes.items():
+        # The record elsewhere (hardware_record_dir) shadows nothing.
+        folder = variables.get("inventory_dir")
+        if folder and "hardware_record_dir" not in variables:
+            path = single_file(Path(str(folder)) / "host_vars", host)
+            if path:
+                found[host] = str(path)
+    return found
 
 
 def _variables(hostvars: Mapping[str, Any], prefixes: tuple[str, ...]) -> dict[str, Any]:

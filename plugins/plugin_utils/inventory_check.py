@@ -103,13 +103,15 @@ class Site:
     """An inventory: groups with their hosts, and per host the variables whose value matters here.
 
     A value is :data:`UNRESOLVED` where its template needs a fact; such a value is not judged, its role will do that.
-    ``replaced`` maps a variable of an earlier release to a sentence saying what to write now.
+    ``replaced`` maps a variable of an earlier release to a sentence saying what to write now. ``single_files`` maps a node
+    to the one file of host variables that would no longer be read once its record has a folder beside it.
     """
 
     groups: Mapping[str, Hosts]
     variables: Mapping[str, Mapping[str, Any]]
     specs: Specs = field(default_factory=Specs)
     replaced: Mapping[str, str] = field(default_factory=dict)
+    single_files: Mapping[str, str] = field(default_factory=dict)
 
     def group(self, name: str) -> Hosts:
         """Return the hosts of a group, none if the inventory lacks it."""
@@ -174,6 +176,11 @@ def release_problems(
 
 
 # --- names and groups ---------------------------------------------------------------------------------------------
+
+
+def _single_files(site: Site) -> Iterator[Problem]:
+    for host, path in site.single_files.items():
+        yield make("INV024", host, path=path, folder=str(Path(path).with_suffix("")))
 
 
 def _controller(site: Site) -> Iterator[Problem]:
@@ -490,6 +497,7 @@ _RULES: Final = (
     _nodes,
     _same_name,
     _names,
+    _single_files,
     _addresses,
     _database,
     _cluster_name,

@@ -174,6 +174,14 @@ ENTRIES: tuple[Entry, ...] = (
         remedy="Put the compute nodes into the group slurm_node of the inventory.",
     ),
     Entry(
+        id="INV024",
+        severity=ERROR,
+        title="File of host variables that would be shadowed",
+        message="The variables of {host} are in {path}. Its hardware record needs the folder {folder}, and beside a folder of "
+        "that name Ansible does not read the file.",
+        remedy="Make the folder and move the file into it: mkdir {folder} && mv {path} {folder}/main.yml",
+    ),
+    Entry(
         id="INV030",
         severity=ERROR,
         title="GPU to leave out that is not in the record",

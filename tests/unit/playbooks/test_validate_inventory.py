@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,17 @@ def test_misspelt_variable_is_shown_with_the_right_name_and_the_run_goes_on(chec
 def test_variable_that_needs_facts_is_left_to_its_role(checked: Callable[..., Any]) -> None:
     result = checked(inventory(slurm_partitions="{{ ansible_facts['site_partitions'] }}"))
     assert result.returncode == 0, result.stdout
+
+
+def test_variables_that_the_record_would_hide_stop_the_run(checked: Callable[..., Any], tmp_path: Path) -> None:
+    """The record is a file in host_vars/<node>/, and beside that folder Ansible would no longer read host_vars/<node>.yml."""
+    (tmp_path / "host_vars").mkdir()
+    (tmp_path / "host_vars" / "gpu1.yml").write_text("slurm_node_rack: r1\n", encoding="utf-8")
+    result = checked(inventory())
+    assert result.returncode != 0
+    assert "INV024 gpu1" in result.stdout
+    assert f"mv {tmp_path}/host_vars/gpu1.yml {tmp_path}/host_vars/gpu1/main.yml" in " ".join(result.stdout.split())
+    assert result.touched == []
 
 
 def test_unknown_release_stops_only_that_host(play: Play) -> None:

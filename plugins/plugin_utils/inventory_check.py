@@ -103,8 +103,8 @@ class Site:
     """An inventory: groups with their hosts, and per host the variables whose value matters here.
 
     A value is :data:`UNRESOLVED` where its template needs a fact; such a value is not judged, its role will do that.
-    ``replaced`` maps a variable of an earlier release to a sentence saying what to write now. ``single_files`` maps a node
-    to the one file of host variables that would no longer be read once its record has a folder beside it.
+    ``replaced`` maps a variable of an earlier release to a sentence saying what to write now. ``single_files`` maps a
+    node to the one file of host variables that would no longer be read once its record has a folder beside it.
     """
 
     groups: Mapping[str, Hosts]

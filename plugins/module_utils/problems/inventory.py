@@ -177,8 +177,8 @@ ENTRIES: tuple[Entry, ...] = (
         id="INV024",
         severity=ERROR,
         title="File of host variables that would be shadowed",
-        message="The variables of {host} are in {path}. Its hardware record needs the folder {folder}, and beside a folder of "
-        "that name Ansible does not read the file.",
+        message="The variables of {host} are in {path}. Its hardware record needs the folder {folder}, and beside a "
+        "folder of that name Ansible does not read the file.",
         remedy="Make the folder and move the file into it: mkdir {folder} && mv {path} {folder}/main.yml",
     ),
     Entry(

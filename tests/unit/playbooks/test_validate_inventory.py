@@ -149,7 +149,7 @@ def test_variable_that_needs_facts_is_left_to_its_role(checked: Callable[..., An
 
 
 def test_variables_that_the_record_would_hide_stop_the_run(checked: Callable[..., Any], tmp_path: Path) -> None:
-    """The record is a file in host_vars/<node>/, and beside that folder Ansible would no longer read host_vars/<node>.yml."""
+    """The record is a file in host_vars/<node>/; beside that folder Ansible reads no host_vars/<node>.yml any more."""
     (tmp_path / "host_vars").mkdir()
     (tmp_path / "host_vars" / "gpu1.yml").write_text("slurm_node_rack: r1\n", encoding="utf-8")
     result = checked(inventory())

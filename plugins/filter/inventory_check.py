@@ -44,7 +44,7 @@ def release_problems(facts: Mapping[str, Any], host: str, supported: Mapping[str
 
 
 def _single_files(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the nodes whose one file of variables lies where the record's folder belongs, with the path of that file."""
+    """Return the nodes whose one file of variables lies where the record's folder belongs, with its path."""
     found = {}
     for host, variables in nodes.items():
         # The record elsewhere (hardware_record_dir) shadows nothing.

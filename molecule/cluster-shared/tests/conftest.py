@@ -36,7 +36,10 @@ class Run:
         }
 
     def changed(self) -> dict[str, int]:
-        return {host: counts["changed"] for host, counts in self.recap().items() if counts["changed"]}
+        """Return the hosts with changes. A run without a recap fails: it says nothing about changes."""
+        recap = self.recap()
+        assert recap, self.output
+        return {host: counts["changed"] for host, counts in recap.items() if counts["changed"]}
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Cluster:
 
     def play(self, playbook: str, *arguments: str, timeout: int = 600) -> Run:
         """Run a playbook of the collection against the cluster's inventory."""
+        # Molecule forces colours on its children, which would hide the counts of the recap.
+        outside = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "PY_COLORS"))}
         done = subprocess.run(
             ["ansible-playbook", str(ROOT / "playbooks" / playbook), f"--inventory={self.inventory}", *arguments],
             stdout=subprocess.PIPE,
@@ -84,7 +89,7 @@ class Cluster:
             timeout=timeout,
             check=False,
             cwd=ROOT,
-            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+            env={**outside, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
         )
         return Run(done.returncode, done.stdout)
 

@@ -1,0 +1,212 @@
+# Copyright: (c) 2026, steelrack contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The oracle: all machines as one cluster, put before each Slurm once, and the table at the end.
+
+The questions that the collected tests will ask are asked ahead on all CPUs; a test waits for its answer and judges it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from ansible.plugins.loader import init_plugin_loader  # noqa: E402
+
+init_plugin_loader([str(ROOT / ".ansible" / "collections")])
+
+from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster  # noqa: E402
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence  # noqa: E402
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take  # noqa: E402
+from cases import CAPTURES, LEFT_OUT, Case, every_case  # noqa: E402
+from slurm import RELEASES, Answer, CellError, Files, Machine, Registration, Slurm, usable  # noqa: E402
+
+TAKEN_AT = "2026-11-30T19:31:44Z"
+CASES = {case.name: case for case in every_case()}
+SLURM_IDS = [f"slurm-{release.series}" for release in RELEASES]
+
+
+class Oracle:
+    """All cases as one cluster: their records, what is derived from them, and what Slurm says of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.machines: dict[str, Machine] = {}
+        self.records: dict[str, dict[str, Any]] = {}
+        for name, case in CASES.items():
+            roots = case.lay(folder / name)
+            self.machines[name] = case.machine(roots)
+            self.records[name] = take(Evidence(roots), name, TAKEN_AT)
+        self.addresses = {name: f"10.1.{at // 200}.{at % 200 + 1}" for at, name in enumerate(sorted(CASES))}
+        self._pool = ThreadPoolExecutor(os.cpu_count())
+        self._answers: dict[tuple[Any, ...], Future[Any]] = {}
+        self.derived = cache(self._derive)
+
+    def _derive(self, slurm: Slurm) -> Mapping[str, Any]:
+        hostvars = {
+            name: {"node_hardware": record, "ansible_host": self.addresses[name]}
+            for name, record in self.records.items()
+        }
+        return slurm_cluster(list(hostvars), hostvars, {"version": slurm.version})
+
+    def files(self, slurm: Slurm) -> Files:
+        """Return the files of the whole cluster."""
+        return Files.of(self.derived(slurm))
+
+    def node(self, slurm: Slurm, name: str) -> Mapping[str, Any]:
+        """Return what was derived for one node."""
+        return next(node for node in self.derived(slurm)["nodes"] if node["name"] == name)
+
+    def problems(self, slurm: Slurm, name: str) -> list[str]:
+        """Return the ids of the problems of one node."""
+        return [problem["id"] for problem in self.derived(slurm)["problems"] if problem["host"] == name]
+
+    def _ask(self, key: tuple[Any, ...], question: Callable[[], Any]) -> Future[Any]:
+        if key not in self._answers:
+            self._answers[key] = self._pool.submit(question)
+        return self._answers[key]
+
+    def ask_devices(self, slurm: Slurm, name: str) -> Future[Answer]:
+        """Ask ``slurmd -G`` of a node for its devices."""
+        return self._ask(
+            ("devices", slurm, name),
+            lambda: slurm.generic_resources(name, self.machines[name], self.files(slurm)),
+        )
+
+    def ask_layout(self, slurm: Slurm, name: str) -> Future[tuple[dict[str, str], Answer]]:
+        """Ask ``slurmd -C`` for the layout of a machine."""
+        return self._ask(("layout", slurm, name), lambda: slurm.layout(self.machines[name]))
+
+    def ask_registration(self, slurm: Slurm) -> Future[Registration]:
+        """Ask slurmctld and a slurmd of every node to form the cluster."""
+
+        def question() -> Registration:
+            names = [node["name"] for node in self.derived(slurm)["nodes"]]
+            machines = {name: self.machines[name] for name in names}
+            return slurm.register(self.files(slurm), machines, self.addresses, timeout=120)
+
+        return self._ask(("registration", slurm), question)
+
+    def close(self) -> None:
+        """Drop the questions that nobody waits for."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the roots before anything is collected; without them there is nothing to test, and that is a failure."""
+    config.stash[_RESULTS] = defaultdict(Counter)
+    if config.option.collectonly:
+        return
+    reason = usable()
+    if reason:
+        raise pytest.UsageError(f"The oracle tier cannot run here: {reason}.")
+    try:
+        with ThreadPoolExecutor(len(RELEASES)) as pool:
+            list(pool.map(Slurm.make, RELEASES))
+    except CellError as error:
+        raise pytest.UsageError(f"The oracle tier cannot run: {error}") from error
+
+
+_RESULTS = pytest.StashKey[defaultdict[str, Counter[str]]]()
+_ORACLE = pytest.StashKey[Oracle]()
+
+
+@pytest.fixture(scope="session")
+def oracle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
+    """Return the oracle, with the questions of all collected tests already asked."""
+    made = Oracle(tmp_path_factory.mktemp("machines"))
+    ahead = {"answered_registration": made.ask_registration, "devices": made.ask_devices, "layout": made.ask_layout}
+    for fixture, ask in ahead.items():
+        for item in request.session.items:
+            if isinstance(item, pytest.Function) and fixture in item.fixturenames:
+                params = item.callspec.params
+                if fixture == "answered_registration":
+                    made.ask_registration(params["slurm"])
+                elif not params["case"].refused or fixture == "layout":
+                    ask(params["slurm"], params["case"].name)  # type: ignore[operator]
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=RELEASES, ids=SLURM_IDS)
+def slurm(request: pytest.FixtureRequest) -> Slurm:
+    """Return one release."""
+    release: Slurm = request.param
+    return release
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Return one machine."""
+    one: Case = request.param
+    return one
+
+
+@pytest.fixture
+def devices(oracle: Oracle, slurm: Slurm, case: Case) -> Answer:
+    """Return the answer of ``slurmd -G``."""
+    return oracle.ask_devices(slurm, case.name).result()
+
+
+@pytest.fixture
+def layout(oracle: Oracle, slurm: Slurm, case: Case) -> tuple[dict[str, str], Answer]:
+    """Return the answer of ``slurmd -C``."""
+    return oracle.ask_layout(slurm, case.name).result()
+
+
+@pytest.fixture
+def answered_registration(oracle: Oracle, slurm: Slurm) -> Registration:
+    """Return how the cluster of all machines came up."""
+    return oracle.ask_registration(slurm).result()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Count results by machine and release."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if isinstance(item, pytest.Function) and hasattr(item, "callspec") and "slurm" in item.callspec.params:
+        params = item.callspec.params
+        row = params["case"].name if "case" in params else f"({item.originalname})"
+        if report.when == "call" or report.failed:
+            item.config.stash[_RESULTS][row][f"{params['slurm'].series} {report.outcome}"] += 1
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print machine x Slurm version, what was left out and why, and the count of cases."""
+    results = config.stash[_RESULTS]
+    if not results:
+        return
+    versions = {release.series: release.version for release in RELEASES}
+    width = max(map(len, results))
+    line = terminalreporter.write_line
+    terminalreporter.section("machine x Slurm version")
+    line(f"{'':<{width}}  " + "  ".join(f"{version:<12}" for version in versions.values()))
+    for row, counts in results.items():
+        cells = []
+        for series in versions:
+            failed, passed = counts[f"{series} failed"], counts[f"{series} passed"]
+            refused = " refused" if row in CASES and CASES[row].refused else ""
+            cells.append(f"{failed} FAILED" if failed else f"ok{refused}" if passed else "-")
+        line(f"{row:<{width}}  " + "  ".join(f"{cell:<12}" for cell in cells))
+    if CAPTURES.is_dir():
+        terminalreporter.section("captures from which no node can be made")
+        for name, reason in LEFT_OUT.items():
+            line(f"{name}: {reason}")
+    else:
+        line(f"No captures at {CAPTURES}: only bundles and made-up processors were tested.")
+    total = sum(count for counts in results.values() for count in counts.values())
+    failed = sum(count for counts in results.values() for key, count in counts.items() if key.endswith("failed"))
+    machines = sum(row in CASES for row in results)
+    line(f"{machines} machines x {len(versions)} Slurm versions: {total} checks, {failed} failed")

@@ -319,6 +319,12 @@ def others() -> list[Case]:
             products = [kind.upper().replace("_", " ")] * int(count)
         gpus = _on(parts.A100, products, cpus=f"0-{cpus.sockets * cpus.cores * cpus.threads - 1}")
         cases.append(described(f"c-{words['NodeName']}", cpus, parts.Machine(gpus)))
+    # bridges between cards of two models in turn
+    gpus = parts.mixed().gpus
+    gpus = tuple(replace(gpus[at], pci=gpus[new].pci, minor=new) for new, at in enumerate((0, 2, 1, 3)))
+    cells = [["NV4" if abs(row - column) == 2 else "SYS" for column in range(4)] for row in range(4)]
+    topo = parts.topo_matrix(cells, [gpu.cpus for gpu in gpus], [gpu.numa for gpu in gpus])
+    cases.append(described("bridges-of-two-models-in-turn", parts.DUAL, parts.Machine(gpus, topo=topo)))
     return cases
 
 
@@ -389,7 +395,7 @@ def dumps() -> list[Case]:
 _REGISTERS = {
     "x86-AMD-19h-Zen3-2xEpyc-7763": parts.Cpus(2, 64, 1, memory_gib=512),
     "x86-AMD-19h-Zen4-2xEpyc-9654": parts.Cpus(2, 96, 2, memory_gib=768),
-    "x86-Intel-CascadeLake-2xXeon6230": parts.Cpus(2, 20, 2, memory_gib=192),
+    "x86-Intel-CascadeLake-2xXeon6230": parts.Cpus(2, 20, 2, memory_gib=192, interleaved=True),
 }
 
 
@@ -397,8 +403,8 @@ def registers() -> list[Case]:
     """Return a case for every dump of cpuid registers, with a GPU at each socket."""
     cases = []
     for name, cpus in _REGISTERS.items():
-        half = cpus.cores - 1
-        gpus = _two_gpus([f"0-{half}", f"{half + 1}-{cpus.cores * 2 - 1}"])
+        near = [",".join(str(cpus.cpu(socket, core, 0)) for core in range(cpus.cores)) for socket in (0, 1)]
+        gpus = _two_gpus(near)
         devices, near = offered(gpus)
         layers = (
             {**parts.cpu_files(cpus), **parts.machine_files(gpus)},
@@ -422,6 +428,11 @@ MADE_UP = {
     "shuffled-big": Processors(4, nodes=1, caches=2, cores=8, threads=1, numbering="shuffled"),
     "smt4": Processors(2, cores=4, threads=4),
     "eight-sockets": Processors(8, cores=1),
+    "memory-of-one-node": Processors(2, nodes=2, cores=2, threads=2, memories=((1,), (3,))),
+    "memory-of-two-nodes": Processors(2, nodes=4, cores=2, threads=2, memories=((0, 2), (5, 7))),
+    "memory-of-all-nodes": Processors(1, nodes=4, cores=2, memories=((0, 1, 2, 3),)),
+    "memory-by-firmware": Processors(2, nodes=4, cores=2, threads=2, memories=((1, 3), (4, 6)), initiators="access0"),
+    "memory-by-newer-firmware": Processors(1, nodes=4, cores=2, memories=((1, 3),), initiators="access1"),
     "three-sockets": Processors(3, nodes=2, cores=2, threads=2, numbering="nodes"),
 }
 

@@ -49,7 +49,7 @@ class Oracle:
             self.machines[name] = case.machine(roots)
             self.records[name] = take(Evidence(roots), name, TAKEN_AT)
         self.addresses = {name: f"10.1.{at // 200}.{at % 200 + 1}" for at, name in enumerate(sorted(CASES))}
-        self._pool = ThreadPoolExecutor(os.cpu_count())
+        self._pool = ThreadPoolExecutor((os.cpu_count() or 1) + 1)
         self._answers: dict[tuple[Any, ...], Future[Any]] = {}
         self.derived = cache(self._derive)
 
@@ -77,16 +77,15 @@ class Oracle:
             self._answers[key] = self._pool.submit(question)
         return self._answers[key]
 
-    def ask_devices(self, slurm: Slurm, name: str) -> Future[Answer]:
-        """Ask ``slurmd -G`` of a node for its devices."""
-        return self._ask(
-            ("devices", slurm, name),
-            lambda: slurm.generic_resources(name, self.machines[name], self.files(slurm)),
-        )
+    def ask_slurmd(self, slurm: Slurm, name: str) -> Future[tuple[Answer, Answer]]:
+        """Ask ``slurmd`` for the layout of a machine (``-C``) and for the devices of the node (``-G``)."""
 
-    def ask_layout(self, slurm: Slurm, name: str) -> Future[tuple[dict[str, str], Answer]]:
-        """Ask ``slurmd -C`` for the layout of a machine."""
-        return self._ask(("layout", slurm, name), lambda: slurm.layout(self.machines[name]))
+        def question() -> tuple[Answer, Answer]:
+            options = ["-C", f"-G -N {name}"] if not CASES[name].refused else ["-C"]
+            layout, *devices = slurm.ask(name, options, self.machines[name], self.files(slurm))
+            return layout, devices[0] if devices else layout
+
+        return self._ask(("slurmd", slurm, name), question)
 
     def ask_registration(self, slurm: Slurm) -> Future[Registration]:
         """Ask slurmctld and a slurmd of every node to form the cluster."""
@@ -126,15 +125,14 @@ _ORACLE = pytest.StashKey[Oracle]()
 def oracle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
     """Return the oracle, with the questions of all collected tests already asked."""
     made = Oracle(tmp_path_factory.mktemp("machines"))
-    ahead = {"answered_registration": made.ask_registration, "devices": made.ask_devices, "layout": made.ask_layout}
-    for fixture, ask in ahead.items():
-        for item in request.session.items:
-            if isinstance(item, pytest.Function) and fixture in item.fixturenames:
-                params = item.callspec.params
-                if fixture == "answered_registration":
-                    made.ask_registration(params["slurm"])
-                elif not params["case"].refused or fixture == "layout":
-                    ask(params["slurm"], params["case"].name)  # type: ignore[operator]
+    # Waiting is most of a registration, so these start first.
+    wanted = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    for item in wanted:
+        if "registration" in item.fixturenames:
+            made.ask_registration(item.callspec.params["slurm"])
+    for item in wanted:
+        if {"layout", "devices"} & set(item.fixturenames):
+            made.ask_slurmd(item.callspec.params["slurm"], item.callspec.params["case"].name)
     yield made
     made.close()
 
@@ -155,18 +153,18 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def devices(oracle: Oracle, slurm: Slurm, case: Case) -> Answer:
-    """Return the answer of ``slurmd -G``."""
-    return oracle.ask_devices(slurm, case.name).result()
+    """Return the answer of ``slurmd -G``; that of a machine that is refused is not asked for."""
+    return oracle.ask_slurmd(slurm, case.name).result()[1]
 
 
 @pytest.fixture
-def layout(oracle: Oracle, slurm: Slurm, case: Case) -> tuple[dict[str, str], Answer]:
+def layout(oracle: Oracle, slurm: Slurm, case: Case) -> Answer:
     """Return the answer of ``slurmd -C``."""
-    return oracle.ask_layout(slurm, case.name).result()
+    return oracle.ask_slurmd(slurm, case.name).result()[0]
 
 
 @pytest.fixture
-def answered_registration(oracle: Oracle, slurm: Slurm) -> Registration:
+def registration(oracle: Oracle, slurm: Slurm) -> Registration:
     """Return how the cluster of all machines came up."""
     return oracle.ask_registration(slurm).result()
 

@@ -56,13 +56,13 @@ SlurmdTimeout=3600
 
 ALLOWED_ERRORS = {
     r"Could not open \w+ state file|NOTE: Trying backup state save file": "a new cluster has no state to recover",
+    r"forward_thread.*: Connection refused": "slurmctld pings nodes, through others, before they are up",
     r"mpi/pmix|mpi_pmix": "22.05 tries every MPI plugin, and libpmix is not in the root; nothing of the files",
 }
 _ALLOWED = re.compile("|".join(ALLOWED_ERRORS))
 _STAMP = re.compile(r"^(?:\[[^\]]*\]|slurm(?:ctl)?d(?:-[^:\s]+)?:)\s*")
 _FAULT = re.compile(r"^(?:error|fatal):|differs from hardware|invalid|ignoring", re.IGNORECASE)
-_GRES_LINE = re.compile(r"Gres Name=(\S+) (?:Type=(\S+) )?Count=(\d+) .*?(?:File=(\S+) )?(?:Cores=(\S+) )?CoreCnt=")
-_LINKS = re.compile(r"Links=([-\d,]+)")
+_WORDS = re.compile(r"(\w+)=(\S+)")
 
 Env = Mapping[str, str]
 
@@ -92,6 +92,11 @@ class Answer:
     messages: tuple[str, ...]
 
     @property
+    def words(self) -> dict[str, str]:
+        """Return the words ``key=value`` of the output."""
+        return dict(word.split("=", 1) for word in self.output.split() if "=" in word)
+
+    @property
     def faults(self) -> list[str]:
         """Return the messages of something wrong that are not allowed."""
         return faults(self.messages)
@@ -101,12 +106,17 @@ class Answer:
         """Return the GRES records that ``slurmd -G`` printed."""
         found = []
         for line in self.messages:
-            match = _GRES_LINE.search(line)
-            if match:
-                name, kind, count, files, cores = match.groups()
-                links = _LINKS.search(line)
+            if line.startswith("Gres Name="):
+                words = {key: "" if value == "(null)" else value for key, value in _WORDS.findall(line)}
                 found.append(
-                    Device(name, kind or "", int(count), files or "", cores or "", links[1] if links else "")
+                    Device(
+                        words["Name"],
+                        words.get("Type", ""),
+                        int(words["Count"]),
+                        words.get("File", ""),
+                        words.get("Cores", ""),
+                        words.get("Links", ""),
+                    )
                 )
         return found
 
@@ -231,29 +241,26 @@ class Slurm:
         return {CONF: BASE_CONF + files.slurm, GRES: files.gres, "etc/slurm/cgroup.conf": cgroup}
 
     def ask(
-        self, node: str, options: str, machine: Machine, files: Files | None = None, timeout: float = PATIENCE
-    ) -> Answer:
-        """Return the answer of ``slurmd OPTIONS`` on a machine, which is the node ``node`` of the cluster."""
-        files = files or Files(f"NodeName={node} State=UNKNOWN\n", "")
+        self, node: str, options: Sequence[str], machine: Machine, files: Files, timeout: float = PATIENCE
+    ) -> list[Answer]:
+        """Return the answers of ``slurmd OPTIONS`` on a machine, which is the node ``node`` of the cluster."""
         job = {
             "nodes": {node: {}},
             "devices": list(machine.devices),
             "folders": dict(machine.folders),
             "files": {**self._files(files), **machine.files},
-            "commands": [{"command": ["/usr/sbin/slurmd", *shlex.split(options)], "env": dict(machine.env)}],
+            "commands": [
+                {"command": ["/usr/sbin/slurmd", *shlex.split(one)], "env": dict(machine.env)} for one in options
+            ],
             "timeout": timeout,
         }
-        (answer,) = self._cell(job)
-        return Answer(answer["status"], answer["output"], messages(answer["errors"]))
+        return [
+            Answer(answer["status"], answer["output"], messages(answer["errors"])) for answer in self._cell(job)
+        ]
 
     def generic_resources(self, node: str, machine: Machine, files: Files, timeout: float = PATIENCE) -> Answer:
         """Return what slurmd makes of the GRES lines of a node."""
-        return self.ask(node, f"-G -N {node}", machine, files, timeout)
-
-    def layout(self, machine: Machine) -> tuple[dict[str, str], Answer]:
-        """Return the words of ``slurmd -C`` on a machine, and the whole answer."""
-        answer = self.ask("oracle", "-C", machine)
-        return dict(word.split("=", 1) for word in answer.output.split() if "=" in word), answer
+        return self.ask(node, [f"-G -N {node}"], machine, files, timeout)[0]
 
     def register(
         self, files: Files, machines: Mapping[str, Machine], addresses: Mapping[str, str], timeout: float = PATIENCE

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 CPUS = "sys/devices/system/cpu"
 NODES = "sys/devices/system/node"
@@ -23,6 +23,8 @@ class Processors:
 
     ``numbering``: ``blocks`` (all cores, then all second threads), ``pairs`` (threads of a core side by side),
     ``sockets`` and ``nodes`` (neighbouring numbers alternate between them), or ``shuffled``. ``off``: CPUs offline.
+    ``memories``: NUMA nodes without CPUs, behind the others: the nodes that each is near to, by distance or,
+    with ``initiators``, by what firmware says in that folder (beside ``access1``, ``access0`` says something else).
     """
 
     sockets: int
@@ -31,7 +33,9 @@ class Processors:
     cores: int = 4
     threads: int = 1
     numbering: str = "blocks"
-    off: Sequence[int] = field(default=())
+    off: Sequence[int] = ()
+    memories: Sequence[Sequence[int]] = ()
+    initiators: str = ""
 
     @property
     def total(self) -> int:
@@ -87,8 +91,6 @@ def tree(processors: Processors, memory_mib: int = 65536) -> dict[str, str]:
         f"{CPUS}/possible": listed(every),
         f"{CPUS}/present": listed(every),
         f"{CPUS}/online": listed(online),
-        f"{NODES}/online": listed(range(len(processors.near))),
-        f"{NODES}/possible": listed(range(len(processors.near))),
         "proc/cpuinfo": "".join(f"processor\t: {cpu}\nmodel name\t: Made-up Processor\n\n" for cpu in sorted(online)),
         "proc/meminfo": f"MemTotal: {memory_mib * 1024} kB\n",
     }
@@ -114,11 +116,34 @@ def tree(processors: Processors, memory_mib: int = 65536) -> dict[str, str]:
     for group in processors.groups(processors.cores):
         for cpu in group:
             files |= _cache(cpu, 0, 3, group, highest)
-    share = memory_mib * 1024 // len(processors.near)
-    for number, group in enumerate(processors.near):
+    return files | _nodes(processors, highest, memory_mib)
+
+
+def _nodes(processors: Processors, highest: int, memory_mib: int) -> dict[str, str]:
+    groups = [*processors.near, *([] for _memory in processors.memories)]
+    bare = {len(processors.near) + at: near for at, near in enumerate(processors.memories)}
+    every = listed(range(len(groups)))
+    files = {f"{NODES}/online": every, f"{NODES}/possible": every}
+    share = memory_mib * 1024 // len(groups)
+    for number, group in enumerate(groups):
         files[f"{NODES}/node{number}/cpumap"] = mask(group, highest)
         files[f"{NODES}/node{number}/cpulist"] = listed(group)
         files[f"{NODES}/node{number}/meminfo"] = f"Node {number} MemTotal:       {share} kB\n"
+        near = bare.get(number, ())
+        reached = {processors.initiators: near} if near and processors.initiators else {}
+        if "access1" in reached:
+            reached["access0"] = [0]
+        for access, others in reached.items():
+            for other in others:
+                files[f"{NODES}/node{number}/{access}/initiators/node{other}/cpumap"] = mask(groups[other], highest)
+        close = {other for other in range(len(groups)) if other in near or number in bare.get(other, ())}
+        files[f"{NODES}/node{number}/distance"] = (
+            " ".join(
+                "10" if other == number else "20" if other in close and not processors.initiators else "40"
+                for other in range(len(groups))
+            )
+            + "\n"
+        )
     return files
 
 

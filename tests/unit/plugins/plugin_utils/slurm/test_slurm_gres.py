@@ -86,11 +86,24 @@ def test_two_models_in_one_node() -> None:
     ]
 
 
-def test_interleaved_models_keep_pci_order() -> None:
-    """gpu-rules 40: no file range per model without breaking the order."""
+def test_interleaved_models_come_by_model() -> None:
+    """gpu-rules 40: slurmd puts the GPUs of a type together whatever the order of lines; within a type PCI order holds."""
     models = ["nvidia_geforce_gtx_1060_6gb", "nvidia_geforce_gtx_1080_ti"] * 2
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)])
-    assert [line.split()[-1] for line in lines(machine)] == [f"File=/dev/nvidia{minor}" for minor in range(4)]
+    assert [line.split()[-1] for line in lines(machine)] == ["File=/dev/nvidia[0,2]", "File=/dev/nvidia[1,3]"]
+
+
+def test_links_of_interleaved_models_are_in_the_order_that_slurm_has() -> None:
+    """The numbers in Links go by position in Slurm's list, not on the bus: cards 0 and 2, 1 and 3 are bridged."""
+    models = ["nvidia_geforce_rtx_3090", "nvidia_rtx_a6000"] * 2
+    bridged = [{"a": 0, "b": 2, "links": 4}, {"a": 1, "b": 3, "links": 2}]
+    machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)], nvlinks=bridged)
+    assert [line.split()[-2:] for line in lines(machine)] == [
+        ["File=/dev/nvidia0", "Links=-1,4,0,0"],
+        ["File=/dev/nvidia2", "Links=4,-1,0,0"],
+        ["File=/dev/nvidia1", "Links=0,0,-1,2"],
+        ["File=/dev/nvidia3", "Links=0,0,2,-1"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ NETWORK = ("ip", "address", "add", "10.0.0.1/8", "dev", "lo")
 # Runs a command under a host name: slurmd listens on the address that its host name has.
 AS_HOST = ("unshare", "--uts", "sh", "-c", 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"')
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-# A node is settled when its registration has been judged: slurmctld then drops the UNKNOWN and NOT_RESPONDING.
+# A node is settled when its registration has been judged: slurmctld then refuses it, or drops UNKNOWN and NOT_RESPONDING.
+REFUSED = "INVALID"
 UNSETTLED = ("UNKNOWN", "NOT_RESPONDING", "*", "REBOOT")
 
 
@@ -155,6 +156,7 @@ class Cluster:
                 self._wait(self._settled, self.job["timeout"])
             answer["nodes"] = self._nodes()
             answer["registered"] = time.monotonic() - started - answer["seconds"]
+            answer["asks"] = [self.client(*command)["output"] for command in self.job.get("asks", ())]
         answer["topologies"] = {
             path.parent.name: path.read_text() for path in self.root.glob("var/spool/slurmd/*/hwloc_topo_whole.xml")
         }
@@ -206,9 +208,10 @@ class Cluster:
     def _settled(self) -> bool:
         wanted = self.job["nodes"]
         ended = {name for name in wanted if self.daemons[f"slurmd-{name}"].poll() is not None}
-        nodes = self._nodes()
+        states = {name: node["State"] for name, node in self._nodes().items()}
         return all(
-            name in ended or not any(word in nodes[name]["State"] for word in UNSETTLED) for name in wanted
+            name in ended or REFUSED in states[name] or not any(word in states[name] for word in UNSETTLED)
+            for name in wanted
         )
 
 

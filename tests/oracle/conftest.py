@@ -31,6 +31,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence  # noqa: E402
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take  # noqa: E402
 from cases import CAPTURES, LEFT_OUT, Case, every_case  # noqa: E402
+from controls import CONTROLS, Control  # noqa: E402
 from slurm import RELEASES, Answer, CellError, Files, Machine, Registration, Slurm, usable  # noqa: E402
 
 TAKEN_AT = "2026-11-30T19:31:44Z"
@@ -97,6 +98,10 @@ class Oracle:
 
         return self._ask(("registration", slurm), question)
 
+    def ask_control(self, slurm: Slurm, control: Control) -> Future[tuple[bool, str]]:
+        """Ask whether a node with wrong files would work, and what is said of it."""
+        return self._ask(("control", slurm, id(control)), lambda: control.ask(slurm))
+
     def close(self) -> None:
         """Drop the questions that nobody waits for."""
         self._pool.shutdown(cancel_futures=True)
@@ -131,6 +136,9 @@ def oracle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         if "registration" in item.fixturenames:
             made.ask_registration(item.callspec.params["slurm"])
     for item in wanted:
+        if "control" in item.fixturenames:
+            made.ask_control(item.callspec.params["slurm"], item.callspec.params["control"])
+    for item in wanted:
         if {"layout", "devices"} & set(item.fixturenames):
             made.ask_slurmd(item.callspec.params["slurm"], item.callspec.params["case"].name)
     yield made
@@ -148,6 +156,13 @@ def slurm(request: pytest.FixtureRequest) -> Slurm:
 def case(request: pytest.FixtureRequest) -> Case:
     """Return one machine."""
     one: Case = request.param
+    return one
+
+
+@pytest.fixture(params=CONTROLS.values(), ids=CONTROLS)
+def control(request: pytest.FixtureRequest) -> Control:
+    """Return wrong files."""
+    one: Control = request.param
     return one
 
 

@@ -61,7 +61,7 @@ ALLOWED_ERRORS = {
 }
 _ALLOWED = re.compile("|".join(ALLOWED_ERRORS))
 _STAMP = re.compile(r"^(?:\[[^\]]*\]|slurm(?:ctl)?d(?:-[^:\s]+)?:)\s*")
-_FAULT = re.compile(r"^(?:error|fatal):|differs from hardware|invalid|ignoring", re.IGNORECASE)
+_FAULT = re.compile(r"^(?:error|fatal):|differs from hardware|\(hw\)|invalid|ignoring", re.IGNORECASE)
 _WORDS = re.compile(r"(\w+)=(\S+)")
 
 Env = Mapping[str, str]
@@ -148,7 +148,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class Registration:
-    """How nodes registered. ``nodes``: words of ``scontrol show node``; ``topologies``: hwloc's XML by node."""
+    """How nodes registered. ``nodes``: words of ``scontrol show node``; ``topologies``: hwloc's XML by node;
+    ``asks``: what the client programs printed that were run after it."""
 
     serves: bool
     nodes: Mapping[str, Mapping[str, str]]
@@ -159,6 +160,7 @@ class Registration:
     sinfo_seconds: float
     megabytes: float
     sinfo: str
+    asks: Sequence[str]
 
 
 def messages(text: str) -> tuple[str, ...]:
@@ -263,15 +265,24 @@ class Slurm:
         return self.ask(node, [f"-G -N {node}"], machine, files, timeout)[0]
 
     def register(
-        self, files: Files, machines: Mapping[str, Machine], addresses: Mapping[str, str], timeout: float = PATIENCE
+        self,
+        files: Files,
+        machines: Mapping[str, Machine],
+        addresses: Mapping[str, str],
+        timeout: float = PATIENCE,
+        asks: Sequence[str] = (),
     ) -> Registration:
-        """Start slurmctld with the files and a slurmd for each machine, and return how they registered."""
+        """Start slurmctld with the files and a slurmd for each machine, and return how they registered.
+
+        ``asks``: commands of clients to run then.
+        """
         job = {
             "nodes": {name: dict(machine.env) for name, machine in machines.items()},
             "hosts": dict(addresses),
             "devices": sorted({file for machine in machines.values() for file in machine.devices}),
             "folders": {source: place for machine in machines.values() for source, place in machine.folders.items()},
             "files": self._files(files),
+            "asks": [shlex.split(ask) for ask in asks],
             "timeout": timeout,
         }
         answer = self._cell(job)
@@ -285,6 +296,7 @@ class Slurm:
             sinfo_seconds=answer.get("sinfo_seconds", 0.0),
             megabytes=answer.get("megabytes", 0.0),
             sinfo=answer.get("sinfo", ""),
+            asks=answer.get("asks", ()),
         )
 
 

@@ -9,10 +9,12 @@ The questions that the collected tests will ask are asked ahead on all CPUs; a t
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,20 @@ from slurm import RELEASES, Answer, CellError, Files, Machine, Registration, Slu
 TAKEN_AT = "2026-11-30T19:31:44Z"
 CASES = {case.name: case for case in every_case()}
 SLURM_IDS = [f"slurm-{release.series}" for release in RELEASES]
+
+
+def seen_by_driver(case: Case) -> dict[str, str]:
+    """Return the files in which the driver and the bus show the GPUs of a machine; none where MIG or nothing is there."""
+    files = {}
+    shows = next((layer for layer in case.layers if any(path.endswith("/information") for path in layer)), None)
+    for layer in reversed(case.layers):
+        for path, content in layer.items():
+            bus = re.fullmatch(r"sys/bus/pci/devices/([^/]+)/local_cpulist", path)
+            if layer is shows and path.startswith("proc/driver/nvidia/"):
+                files[path] = content.decode()
+            elif bus:
+                files[f"sys/bus/pci/drivers/nvidia/{bus[1]}/local_cpulist"] = content.decode()
+    return files if shows and all(len(device) == 1 for device in case.devices) else {}
 
 
 class Oracle:
@@ -87,6 +103,25 @@ class Oracle:
             return layout, devices[0] if devices else layout
 
         return self._ask(("slurmd", slurm, name), question)
+
+    def ask_witness(self, slurm: Slurm, name: str) -> Future[tuple[Answer, Answer]]:
+        """Ask ``slurmd -C`` and ``slurmd -G`` with AutoDetect=nvidia for the GPUs that Slurm itself detects."""
+
+        def question() -> tuple[Answer, Answer]:
+            record = self.records[name]
+            cpu = record["cpu"]
+            counts = Counter(gpu["type"] for gpu in record["gpus"])
+            lines = (
+                f"GresTypes=gpu\nNodeName={name} CPUs={cpu['cpus']} Sockets={cpu['sockets']} "
+                f"CoresPerSocket={cpu['cores_per_socket']} ThreadsPerCore={cpu['threads_per_core']} "
+                f"Gres={','.join(f'gpu:{kind}:{count}' for kind, count in counts.items())}\n"
+                "PartitionName=all Nodes=ALL\n"
+            )
+            machine = replace(self.machines[name], files=seen_by_driver(CASES[name]))
+            layout, devices = slurm.ask(name, ["-C", f"-G -N {name}"], machine, Files(lines, "AutoDetect=nvidia\n"))
+            return layout, devices
+
+        return self._ask(("witness", slurm, name), question)
 
     def ask_registration(self, slurm: Slurm) -> Future[Registration]:
         """Ask slurmctld and a slurmd of every node to form the cluster."""
@@ -141,6 +176,8 @@ def oracle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     for item in wanted:
         if {"layout", "devices"} & set(item.fixturenames):
             made.ask_slurmd(item.callspec.params["slurm"], item.callspec.params["case"].name)
+        if "witness" in item.fixturenames:
+            made.ask_witness(item.callspec.params["slurm"], item.callspec.params["case"].name)
     yield made
     made.close()
 
@@ -176,6 +213,12 @@ def devices(oracle: Oracle, slurm: Slurm, case: Case) -> Answer:
 def layout(oracle: Oracle, slurm: Slurm, case: Case) -> Answer:
     """Return the answer of ``slurmd -C``."""
     return oracle.ask_slurmd(slurm, case.name).result()[0]
+
+
+@pytest.fixture
+def witness(oracle: Oracle, slurm: Slurm, case: Case) -> tuple[Answer, Answer]:
+    """Return what Slurm's own detection answers."""
+    return oracle.ask_witness(slurm, case.name).result()
 
 
 @pytest.fixture

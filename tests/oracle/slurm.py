@@ -285,7 +285,11 @@ class Slurm:
             "asks": [shlex.split(ask) for ask in asks],
             "timeout": timeout,
         }
-        answer = self._cell(job)
+        # Slurm 24.11 now and then takes a stale errno for a fault in reading the percentage of BASE_CONF.
+        for _attempt in range(3):
+            answer = self._cell(job)
+            if "Unable to convert node_reg_mem_percent" not in answer["logs"].get("slurmctld", ""):
+                break
         return Registration(
             serves=answer["serves"],
             nodes=answer["nodes"],

@@ -176,7 +176,7 @@ def reports() -> list[Case]:
         name = path.name.partition(".")[0]
         text = path.read_text()
         gpus = sorted((match[1].lower(), _MINOR.search(match[0])) for match in _GPU.finditer(text))
-        bus = {}
+        bus: dict[str, str] = {}
         near = []
         for number, (address, _minor) in enumerate(gpus):
             # sysfs has four digits of the domain where nvidia-smi has eight.
@@ -295,7 +295,9 @@ def others() -> list[Case]:
     text = (CAPTURES / "h100-mig-compute-instances.nvidia-smi-L.txt").read_text()
     profiles = re.findall(r"MIG\s+(\S+)\s+Device", text)
     instances = tuple(
-        parts.Mig(profile, 1 if profile.startswith("1c.") else 7 + number, number if profile.startswith("1c.") else 0, 9)
+        parts.Mig(
+            profile, 1 if profile.startswith("1c.") else 7 + number, number if profile.startswith("1c.") else 0, 9
+        )
         for number, profile in enumerate(profiles)
     )
     whole, cut = parts.on_dual(replace(parts.H100, mig_mode="Enabled"), ("1b", "43"))
@@ -403,8 +405,8 @@ def registers() -> list[Case]:
     """Return a case for every dump of cpuid registers, with a GPU at each socket."""
     cases = []
     for name, cpus in _REGISTERS.items():
-        near = [",".join(str(cpus.cpu(socket, core, 0)) for core in range(cpus.cores)) for socket in (0, 1)]
-        gpus = _two_gpus(near)
+        firsts = [[cpus.cpu(socket, core, 0) for core in range(cpus.cores)] for socket in (0, 1)]
+        gpus = _two_gpus([",".join(map(str, numbers)) for numbers in firsts])
         devices, near = offered(gpus)
         layers = (
             {**parts.cpu_files(cpus), **parts.machine_files(gpus)},

@@ -19,6 +19,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ NETWORK = ("ip", "address", "add", "10.0.0.1/8", "dev", "lo")
 # Runs a command under a host name: slurmd listens on the address that its host name has.
 AS_HOST = ("unshare", "--uts", "sh", "-c", 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"')
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-# A node is settled when its registration has been judged: slurmctld then refuses it, or drops UNKNOWN and NOT_RESPONDING.
+# A node is settled when its registration has been judged: refused, or without UNKNOWN and NOT_RESPONDING any more.
 REFUSED = "INVALID"
 UNSETTLED = ("UNKNOWN", "NOT_RESPONDING", "*", "REBOOT")
 
@@ -84,7 +85,7 @@ def inside(root: Path, command: list[str]) -> list[str]:
 
 
 def run(root: Path, command: list[str], env: dict[str, str], timeout: float) -> dict[str, Any]:
-    """Run a program in the root and return its exit status (124: stopped after ``timeout`` seconds) and what it said."""
+    """Run a program in the root; return exit status (124: stopped after ``timeout`` seconds) and what it said."""
     try:
         done = subprocess.run(
             inside(root, command),
@@ -171,7 +172,7 @@ class Cluster:
         for daemon in self.daemons.values():
             daemon.wait()
 
-    def _wait(self, done: Any, seconds: float) -> bool:
+    def _wait(self, done: Callable[[], bool], seconds: float) -> bool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if done():
@@ -183,7 +184,7 @@ class Cluster:
         """Say whether slurmctld answers, or has ended and never will."""
         if self.daemons["slurmctld"].poll() is not None:
             raise EndedError
-        return self.client("sinfo", "-h", "-o", "%P")["status"] == 0
+        return int(self.client("sinfo", "-h", "-o", "%P")["status"]) == 0
 
     def _timed(self, *command: str) -> float:
         started = time.monotonic()

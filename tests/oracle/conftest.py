@@ -29,12 +29,13 @@ from ansible.plugins.loader import init_plugin_loader  # noqa: E402
 
 init_plugin_loader([str(ROOT / ".ansible" / "collections")])
 
-from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster  # noqa: E402
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence  # noqa: E402
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take  # noqa: E402
 from cases import CAPTURES, LEFT_OUT, Case, every_case  # noqa: E402
 from controls import CONTROLS, Control  # noqa: E402
 from slurm import RELEASES, Answer, CellError, Files, Machine, Registration, Slurm, usable  # noqa: E402
+
+from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster  # noqa: E402
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence  # noqa: E402
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.record import take  # noqa: E402
 
 TAKEN_AT = "2026-11-30T19:31:44Z"
 CASES = {case.name: case for case in every_case()}
@@ -42,7 +43,7 @@ SLURM_IDS = [f"slurm-{release.series}" for release in RELEASES]
 
 
 def seen_by_driver(case: Case) -> dict[str, str]:
-    """Return the files in which the driver and the bus show the GPUs of a machine; none where MIG or nothing is there."""
+    """Return the files in which driver and bus show the GPUs of a machine; none where MIG or nothing is there."""
     files = {}
     shows = next((layer for layer in case.layers if any(path.endswith("/information") for path in layer)), None)
     for layer in reversed(case.layers):
@@ -189,14 +190,14 @@ def slurm(request: pytest.FixtureRequest) -> Slurm:
     return release
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES)
+@pytest.fixture(params=CASES.values(), ids=list(CASES))
 def case(request: pytest.FixtureRequest) -> Case:
     """Return one machine."""
     one: Case = request.param
     return one
 
 
-@pytest.fixture(params=CONTROLS.values(), ids=CONTROLS)
+@pytest.fixture(params=CONTROLS.values(), ids=list(CONTROLS))
 def control(request: pytest.FixtureRequest) -> Control:
     """Return wrong files."""
     one: Control = request.param

@@ -112,7 +112,8 @@ CONTROLS = {
         conf(), gres("Type=a100 File=/dev/nvidia[0-7]"), always(r"count reported lower than configured \(0 < 8\)")
     ),
     "links-too-many": Control(
-        conf("gpu:h100:2"), gres("Type=h100 File=/dev/nvidia0 Links=-1,4,0", "Type=h100 File=/dev/nvidia1 Links=4,-1,0"),
+        conf("gpu:h100:2"),
+        gres("Type=h100 File=/dev/nvidia0 Links=-1,4,0", "Type=h100 File=/dev/nvidia1 Links=4,-1,0"),
         always("Invalid GRES Links value"),
     ),
     # Nobody says a word: the derivation has to see to it that the numbers are as many as the GPUs.

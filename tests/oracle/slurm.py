@@ -183,7 +183,7 @@ def synthetic(sockets: int, cores: int, threads: int, cpus: Sequence[int] = ()) 
 
 
 def dump(place: str, components: str = "linux") -> dict[str, str]:
-    """Return the environment that makes hwloc see the machine of a folder: a sysfs tree or (``x86``) cpuid registers."""
+    """Return the environment that makes hwloc see the machine of a folder: sysfs or (``x86``) cpuid registers."""
     variable = "HWLOC_FSROOT" if components == "linux" else "HWLOC_CPUID_PATH"
     return {variable: f"/{place}", "HWLOC_COMPONENTS": f"{components},stop", "HWLOC_THISSYSTEM": "0"}
 
@@ -256,9 +256,7 @@ class Slurm:
             ],
             "timeout": timeout,
         }
-        return [
-            Answer(answer["status"], answer["output"], messages(answer["errors"])) for answer in self._cell(job)
-        ]
+        return [Answer(answer["status"], answer["output"], messages(answer["errors"])) for answer in self._cell(job)]
 
     def generic_resources(self, node: str, machine: Machine, files: Files, timeout: float = PATIENCE) -> Answer:
         """Return what slurmd makes of the GRES lines of a node."""
@@ -312,6 +310,8 @@ def usable() -> str:
     if os.geteuid() != 0:
         return "name spaces, device files and chroot need root"
     with contextlib.suppress(FileNotFoundError):
-        done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"], capture_output=True, text=True)
+        done = subprocess.run(
+            ["unshare", "--mount", "--net", "--pid", "--fork", "true"], capture_output=True, text=True
+        )
         return "" if done.returncode == 0 else f"this machine does not allow name spaces: {done.stderr.strip()}"
     return "the program unshare is missing (package util-linux)"

@@ -13,9 +13,8 @@ import re
 import shlex
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-
 from conftest import Oracle
+from hypothesis import HealthCheck, given, settings
 from slurm import PATIENCE, Files, Machine, Slurm, faults, synthetic
 
 from ansible_collections.steelrack.gpu_cluster.plugins.filter.slurm import slurm_cluster
@@ -64,7 +63,11 @@ def test_a_job_gets_cards_with_a_bridge(oracle: Oracle, slurm: Slurm) -> None:
     models = ["nvidia_geforce_rtx_3090", "nvidia_rtx_a6000"] * 4
     bridges = [{"a": first, "b": first + 4, "links": 4} for first in range(4)]
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)], nvlinks=bridges)
-    asks = ("salloc --no-shell -n1 --gpus=rtx_3090:2", "salloc --no-shell -n1 --gpus=rtx_a6000:2", "scontrol show job -d")
+    asks = (
+        "salloc --no-shell -n1 --gpus=rtx_3090:2",
+        "salloc --no-shell -n1 --gpus=rtx_a6000:2",
+        "scontrol show job -d",
+    )
     _result, registration = registered(slurm, [machine], asks)
     jobs = [word for word in shlex.split(registration.asks[-1]) if "IDX" in word]
     assert jobs == ["GRES=gpu:rtx_3090:2(IDX:0,2)", "GRES=gpu:rtx_a6000:2(IDX:4,6)"]

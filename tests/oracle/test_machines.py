@@ -78,9 +78,7 @@ def test_registration(oracle: Oracle, slurm: Slurm, case: Case, registration: Re
     assert faults(registration.logs[f"slurmd-{case.name}"]) == []
 
 
-def test_core_order(
-    oracle: Oracle, slurm: Slurm, case: Case, devices: Answer, registration: Registration
-) -> None:
+def test_core_order(oracle: Oracle, slurm: Slurm, case: Case, devices: Answer, registration: Registration) -> None:
     """The record numbers cores as hwloc does inside slurmd, and a GPU's Cores hold all that are near to it."""
     if case.refused:
         return

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-
 from cases import Case
 from conftest import CASES, Oracle, seen_by_driver
 from slurm import RELEASES, Answer, Slurm
 
 # AutoDetect=nvidia knows no MIG; the name of a lost card is Unknown to it.
-WITNESSED = [case for case in CASES.values() if seen_by_driver(case) and not case.refused and case.name != "h100-lost-gpu"]
+WITNESSED = [
+    case for case in CASES.values() if seen_by_driver(case) and not case.refused and case.name != "h100-lost-gpu"
+]
 
 
 @pytest.mark.parametrize("case", WITNESSED, ids=[case.name for case in WITNESSED])

@@ -178,8 +178,8 @@ def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> froze
 def _links(machine: Machine, order: Sequence[int]) -> dict[int, str] | None:
     """Return the Links= of every GPU, or None without direct links (through an NVSwitch every pair counts as 0).
 
-    ``order``: the GPUs in the order in which Slurm has them, which is that of the numbers in Links. With MIG the numbers
-    would no longer be as many as the devices, and slurmctld would refuse the node.
+    ``order``: the GPUs as Slurm has them, which is the order of the numbers in Links. With MIG there would not be as many
+    numbers as devices.
     """
     if not machine.links or any(gpu.mig == "enabled" for gpu in machine.gpus):
         return None
@@ -205,9 +205,9 @@ def gres_bodies(
 ) -> tuple[str, ...]:
     """Return the gres.conf lines of a machine without their ``NodeName=...``, by type and in PCI order.
 
-    ``names``: the type of each of ``offered``; types come in the order of their first GPU. ``with_links`` is false where slurm.conf has fewer GPUs than the
-    machine, because slurmctld refuses a node whose Links are not as many as its GPUs. Lines stay apart wherever merging
-    could change the order of devices.
+    ``names``: the type of each of ``offered``; types come in the order of their first GPU. ``with_links`` is
+    false where slurm.conf has fewer GPUs than the machine, because slurmctld refuses a node with more numbers in Links
+    than GPUs. Lines stay apart wherever merging could change the order of devices.
     """
     cores = accepted_cores(machine, layout, release)
     position = {name: at for at, name in enumerate(dict.fromkeys(names))}

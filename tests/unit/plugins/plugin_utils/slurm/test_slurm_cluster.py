@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.cluster import Host, Site, derive
@@ -378,6 +378,19 @@ def test_a_new_node_changes_only_its_own_lines(
         assert {name: now[name] for name in old} == old
         assert set(now) - set(old) <= {"new1"}
     assert [node for node in after["nodes"] if node["name"] != "new1"] == before["nodes"]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(clusters(), st.lists(st.integers(-64, 64), min_size=6, max_size=6), VERSIONS)
+def test_small_memory_changes_change_no_line(cluster: list[dict[str, Any]], changes: list[int], version: str) -> None:
+    """As long as no node crosses a step of 1 GiB, nodes may boot with some MiB more or less: not a byte changes."""
+    booted = [
+        {**machine, "memory_mib": machine["memory_mib"] + change}
+        for machine, change in zip(cluster, changes, strict=False)
+    ]
+    sizes = [[real_memory(machine["memory_mib"], 2, 1024) for machine in machines] for machines in (cluster, booted)]
+    assume(sizes[0] == sizes[1])
+    assert derived(*booted, site={"version": version}) == derived(*cluster, site={"version": version})
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -87,7 +87,7 @@ def test_two_models_in_one_node() -> None:
 
 
 def test_interleaved_models_come_by_model() -> None:
-    """gpu-rules 40: slurmd puts the GPUs of a type together whatever the order of lines; within a type PCI order holds."""
+    """gpu-rules 40: slurmd puts the GPUs of a type together whatever the order of lines, and so does the file."""
     models = ["nvidia_geforce_gtx_1060_6gb", "nvidia_geforce_gtx_1080_ti"] * 2
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)])
     assert [line.split()[-1] for line in lines(machine)] == ["File=/dev/nvidia[0,2]", "File=/dev/nvidia[1,3]"]

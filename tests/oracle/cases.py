@@ -17,6 +17,7 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from slurm import MACHINES, Env, Machine, dump, synthetic
 from sysfs import Processors, tree
@@ -39,6 +40,9 @@ class Case:
     ``layers``: evidence, first match wins. ``devices``: the device files of each thing a job can have, in PCI order.
     ``near``: the CPUs near to each of them, empty where unknown. ``refused``: the problem for which the derivation must
     leave the machine out. ``dumped``: the layer that hwloc reads, with the kind of dump; else ``env`` describes it.
+    ``variables``: host variables of the operator. ``parts_per_gpu``: how many shards or MPS parts a whole GPU has.
+    ``cluster``: which cluster the machine is a node of; shared GPUs have their own, because Slurm 22.05 takes the MIG
+    devices of all nodes apart where any node shares.
     """
 
     name: str
@@ -48,6 +52,9 @@ class Case:
     near: tuple[str, ...] = ()
     refused: str = ""
     dumped: tuple[int, str] | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    parts_per_gpu: int = 0
+    cluster: str = "all"
 
     def lay(self, folder: Path) -> list[str]:
         """Write the layers below ``folder`` and return their roots."""
@@ -124,6 +131,17 @@ def described(
 _BUNDLES: dict[str, tuple[parts.Cpus, parts.Machine, str]] = {
     "a100-4gpu-mig": (parts.DUAL, parts.a100(parts.A100_SPLIT), ""),
     "a100-device-cgroup": (parts.DUAL, parts.plain_a100(), ""),
+    **dict.fromkeys(
+        (
+            "a100-fallen-off-without-xid",
+            "a100-library-mismatch",
+            "a100-narrow-link",
+            "a100-recovery-action",
+            "a100-row-remap",
+            "a100-xid",
+        ),
+        (parts.DUAL, parts.plain_a100(), ""),
+    ),
     "a100-hanging-nvidia-smi": (parts.DUAL, parts.plain_a100(), ""),
     "a100-mig-empty": (parts.DUAL, parts.a100(()), "SLM008"),
     "a100-no-handle": (parts.DUAL, parts.plain_a100(), ""),
@@ -145,13 +163,12 @@ _BUNDLES: dict[str, tuple[parts.Cpus, parts.Machine, str]] = {
 
 
 def bundles() -> list[Case]:
-    """Return a case for every bundle; KeyError names one that is not described above."""
+    """Return a case for every bundle that is described above."""
     cases = []
-    for name, files in parts.BUNDLES.items():
-        cpus, machine, refused = _BUNDLES[name]
+    for name, (cpus, machine, refused) in _BUNDLES.items():
         devices, near = offered(machine)
         # Bundles of GPUs alone are laid over the processors of one with both.
-        layers = (files(), parts.cpu_files(parts.DUAL))
+        layers = (parts.BUNDLES[name](), parts.cpu_files(parts.DUAL))
         cases.append(Case(name, layers, of_cpus(cpus), devices, near, refused))
     return cases
 
@@ -482,14 +499,52 @@ _USED = (
 
 
 def unaccounted() -> list[str]:
-    """Return the captures that are neither used nor left out with a reason, and left-out ones that are not there."""
-    if not CAPTURES.is_dir():
-        return []
+    """Return bundles and captures that are neither used nor left out with a reason, or are named and not there."""
+    bundles_missing = sorted(set(parts.BUNDLES) ^ set(_BUNDLES))
+    if bundles_missing or not CAPTURES.is_dir():
+        return bundles_missing
     present = {str(path.relative_to(CAPTURES)) for path in CAPTURES.rglob("*") if path.is_file()}
     return sorted({name for name in present if not re.fullmatch(_USED, name)} ^ set(LEFT_OUT))
 
 
-SOURCES: tuple[Callable[[], list[Case]], ...] = (bundles, made_up)
+def with_settings() -> list[Case]:
+    """Return machines on which the operator shares GPUs or leaves some out."""
+    shard = {"slurm_node_gpu_sharing": {"mode": "shard", "per_gpu": 4}}
+    mps = {"slurm_node_gpu_sharing": {"mode": "mps"}}
+    bridged = parts.v100()
+    cases = [
+        *(
+            replace(described(f"shard-{name}", cpus, machine), cluster="shard", variables=shard, parts_per_gpu=4)
+            for name, cpus, machine in (
+                ("8gpu", parts.DUAL, parts.hgx_h100()),
+                ("out-of-order", parts.K80_CPUS, parts.k80()),
+                ("two-models", parts.DUAL, parts.mixed()),
+                ("bridged", parts.V100_CPUS, bridged),
+            )
+        ),
+        replace(described("mps-4gpu", parts.DUAL, parts.plain_a100()), cluster="mps", variables=mps, parts_per_gpu=100),
+    ]
+    for name, cpus, machine, excluded in (
+        ("excluded-first", parts.DUAL, parts.hgx_h100(), (0,)),
+        ("excluded-middle", parts.DUAL, parts.hgx_h100(), (3, 4)),
+        ("excluded-out-of-order", parts.K80_CPUS, parts.k80(), (1,)),
+        ("excluded-bridged", parts.V100_CPUS, bridged, (2,)),
+        ("excluded-all", parts.DUAL, parts.mixed(), (0, 1, 2, 3)),
+    ):
+        case = described(name, cpus, machine)
+        kept = [at for at, device in enumerate(case.devices) if int(device[0][len("/dev/nvidia") :]) not in excluded]
+        cases.append(
+            replace(
+                case,
+                variables={"slurm_node_gpu_exclude": list(excluded)},
+                devices=tuple(case.devices[at] for at in kept),
+                near=tuple(case.near[at] for at in kept),
+            )
+        )
+    return cases
+
+
+SOURCES: tuple[Callable[[], list[Case]], ...] = (bundles, made_up, with_settings)
 OF_CAPTURES: tuple[Callable[[], list[Case]], ...] = (reports, matrices, others, dumps, registers)
 
 

@@ -71,24 +71,27 @@ class Oracle:
         self._answers: dict[tuple[Any, ...], Future[Any]] = {}
         self.derived = cache(self._derive)
 
-    def _derive(self, slurm: Slurm) -> Mapping[str, Any]:
+    def _derive(self, slurm: Slurm, cluster: str = "all") -> Mapping[str, Any]:
         hostvars = {
-            name: {"node_hardware": record, "ansible_host": self.addresses[name]}
+            name: {"node_hardware": record, "ansible_host": self.addresses[name], **CASES[name].variables}
             for name, record in self.records.items()
+            if CASES[name].cluster == cluster
         }
         return slurm_cluster(list(hostvars), hostvars, {"version": slurm.version})
 
-    def files(self, slurm: Slurm) -> Files:
-        """Return the files of the whole cluster."""
-        return Files.of(self.derived(slurm))
+    def files(self, slurm: Slurm, cluster: str = "all") -> Files:
+        """Return the files of a whole cluster."""
+        return Files.of(self.derived(slurm, cluster))
 
     def node(self, slurm: Slurm, name: str) -> Mapping[str, Any]:
         """Return what was derived for one node."""
-        return next(node for node in self.derived(slurm)["nodes"] if node["name"] == name)
+        return next(node for node in self.derived(slurm, CASES[name].cluster)["nodes"] if node["name"] == name)
 
     def problems(self, slurm: Slurm, name: str) -> list[str]:
         """Return the ids of the problems of one node."""
-        return [problem["id"] for problem in self.derived(slurm)["problems"] if problem["host"] == name]
+        return [
+            problem["id"] for problem in self.derived(slurm, CASES[name].cluster)["problems"] if problem["host"] == name
+        ]
 
     def _ask(self, key: tuple[Any, ...], question: Callable[[], Any]) -> Future[Any]:
         if key not in self._answers:
@@ -100,7 +103,7 @@ class Oracle:
 
         def question() -> tuple[Answer, Answer]:
             options = ["-C", f"-G -N {name}"] if not CASES[name].refused else ["-C"]
-            layout, *devices = slurm.ask(name, options, self.machines[name], self.files(slurm))
+            layout, *devices = slurm.ask(name, options, self.machines[name], self.files(slurm, CASES[name].cluster))
             return layout, devices[0] if devices else layout
 
         return self._ask(("slurmd", slurm, name), question)
@@ -124,15 +127,15 @@ class Oracle:
 
         return self._ask(("witness", slurm, name), question)
 
-    def ask_registration(self, slurm: Slurm) -> Future[Registration]:
+    def ask_registration(self, slurm: Slurm, cluster: str = "all") -> Future[Registration]:
         """Ask slurmctld and a slurmd of every node to form the cluster."""
 
         def question() -> Registration:
-            names = [node["name"] for node in self.derived(slurm)["nodes"]]
+            names = [node["name"] for node in self.derived(slurm, cluster)["nodes"]]
             machines = {name: self.machines[name] for name in names}
-            return slurm.register(self.files(slurm), machines, self.addresses, timeout=120)
+            return slurm.register(self.files(slurm, cluster).small(), machines, self.addresses, timeout=120)
 
-        return self._ask(("registration", slurm), question)
+        return self._ask(("registration", slurm, cluster), question)
 
     def ask_control(self, slurm: Slurm, control: Control) -> Future[tuple[bool, str]]:
         """Ask whether a node with wrong files would work, and what is said of it."""
@@ -170,7 +173,8 @@ def oracle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     wanted = [item for item in request.session.items if isinstance(item, pytest.Function)]
     for item in wanted:
         if "registration" in item.fixturenames:
-            made.ask_registration(item.callspec.params["slurm"])
+            params = item.callspec.params
+            made.ask_registration(params["slurm"], params["case"].cluster if "case" in params else "all")
     for item in wanted:
         if "control" in item.fixturenames:
             made.ask_control(item.callspec.params["slurm"], item.callspec.params["control"])
@@ -223,9 +227,10 @@ def witness(oracle: Oracle, slurm: Slurm, case: Case) -> tuple[Answer, Answer]:
 
 
 @pytest.fixture
-def registration(oracle: Oracle, slurm: Slurm) -> Registration:
-    """Return how the cluster of all machines came up."""
-    return oracle.ask_registration(slurm).result()
+def registration(oracle: Oracle, slurm: Slurm, request: pytest.FixtureRequest) -> Registration:
+    """Return how the cluster of the machine, or of all machines, came up."""
+    cluster = request.getfixturevalue("case").cluster if "case" in request.fixturenames else "all"
+    return oracle.ask_registration(slurm, cluster).result()
 
 
 @pytest.hookimpl(hookwrapper=True)

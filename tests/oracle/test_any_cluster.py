@@ -33,7 +33,7 @@ def registered(slurm: Slurm, records: list[dict[str, Any]], asks: tuple[str, ...
     for node in result["nodes"]:
         layout = (node["sockets"], node["cores_per_socket"], node["threads_per_core"])
         machines[node["name"]] = Machine(synthetic(*layout), node["device_files"])
-    return result, slurm.register(Files.of(result), machines, addresses, PATIENCE, asks)
+    return result, slurm.register(Files.of(result).small(), machines, addresses, PATIENCE, asks)
 
 
 @settings(
@@ -64,8 +64,8 @@ def test_a_job_gets_cards_with_a_bridge(oracle: Oracle, slurm: Slurm) -> None:
     bridges = [{"a": first, "b": first + 4, "links": 4} for first in range(4)]
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)], nvlinks=bridges)
     asks = (
-        "salloc --no-shell -n1 --gpus=rtx_3090:2",
-        "salloc --no-shell -n1 --gpus=rtx_a6000:2",
+        "salloc --no-shell -n1 --mem=1 --gpus=rtx_3090:2",
+        "salloc --no-shell -n1 --mem=1 --gpus=rtx_a6000:2",
         "scontrol show job -d",
     )
     _result, registration = registered(slurm, [machine], asks)

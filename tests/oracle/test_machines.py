@@ -26,7 +26,7 @@ def test_every_capture_is_used_or_left_out_with_a_reason() -> None:
 
 def test_derivation(oracle: Oracle, slurm: Slurm, case: Case) -> None:
     """A machine becomes a node, or is refused for the right reason."""
-    result = oracle.derived(slurm)
+    result = oracle.derived(slurm, case.cluster)
     assert (case.name in result["left_out"]) is bool(case.refused)
     if case.refused:
         assert case.refused in oracle.problems(slurm, case.name)
@@ -48,8 +48,13 @@ def test_devices(oracle: Oracle, slurm: Slurm, case: Case, devices: Answer) -> N
         return
     assert devices.faults == []
     assert devices.status == 0
+    shared = [device for device in devices.devices if device.name in ("shard", "mps")]
+    whole = [files[0] for files in case.devices if len(files) == 1]
+    assert {file: device.count for device in shared for file in [device.files]} == dict.fromkeys(
+        whole if case.parts_per_gpu else (), case.parts_per_gpu
+    )
     by_kind: dict[str, list[tuple[str, ...]]] = {}
-    for device in devices.devices:
+    for device in (device for device in devices.devices if device.name == "gpu"):
         # One file each, or the files of a MIG device.
         files = unfold(device.files)
         by_kind.setdefault(device.kind, []).extend([tuple(files)] if device.count == 1 else [(one,) for one in files])
@@ -73,8 +78,7 @@ def test_registration(oracle: Oracle, slurm: Slurm, case: Case, registration: Re
     node = registration.nodes[case.name]
     assert (node["State"], node["Reason"]) == ("IDLE", "")
     derived = oracle.node(slurm, case.name)
-    gres = re.sub(r"\(S:[-\d,]+\)", "", node["Gres"])
-    assert gres == (derived["gres"] or "(null)")
+    assert counted(node["Gres"]) == counted(derived["gres"])
     assert faults(registration.logs[f"slurmd-{case.name}"]) == []
 
 
@@ -83,14 +87,14 @@ def test_core_order(oracle: Oracle, slurm: Slurm, case: Case, devices: Answer, r
     if case.refused:
         return
     # From 25.11 on slurmd keeps hwloc's view to itself.
-    xml = registration.topologies or oracle.ask_registration(RELEASES[1]).result().topologies
+    xml = registration.topologies or oracle.ask_registration(RELEASES[1], case.cluster).result().topologies
     cores = hwloc_cores(xml[case.name])
     cpu = oracle.records[case.name]["cpu"]
     slots = [cpulist.parse_sequence(slot) for slot in cpu["core_map"]]
     assert sorted(map(sorted, cores)) == sorted(map(sorted, zip(*slots, strict=True)))
     assert [min(core) for core in cores] == [min(core) for core in zip(*slots, strict=True)]
     numbers = {device: at for at, device in enumerate(case.devices)}
-    for device in devices.devices if case.near else ():
+    for device in (device for device in devices.devices if device.name == "gpu"):
         files = unfold(device.files)
         for own in [tuple(files)] if device.count == 1 else [(one,) for one in files]:
             near = set(cpulist.parse_set(case.near[numbers[own]]))
@@ -107,6 +111,17 @@ def test_controller(oracle: Oracle, slurm: Slurm, registration: Registration) ->
     assert registration.serves
     assert faults(registration.logs["slurmctld"]) == []
     assert set(registration.nodes) == {node["name"] for node in oracle.derived(slurm)["nodes"]}
+
+
+def counted(gres: str) -> dict[str, int]:
+    """Return the counts of a Gres value: of each type of GPU, of all shards or MPS parts together."""
+    counts: dict[str, int] = {}
+    for entry in re.sub(r"\(S:[-\d,]+\)|\(null\)", "", gres).split(",") if gres else ():
+        if entry:
+            name, *kind, count = entry.split(":")
+            key = ":".join([name, *kind]) if name == "gpu" else name
+            counts[key] = counts.get(key, 0) + int(count)
+    return counts
 
 
 def hwloc_cores(xml: str) -> list[set[int]]:

@@ -17,7 +17,9 @@ from slurm import RELEASES, Answer, Slurm
 
 # AutoDetect=nvidia knows no MIG; the name of a lost card is Unknown to it.
 WITNESSED = [
-    case for case in CASES.values() if seen_by_driver(case) and not case.refused and case.name != "h100-lost-gpu"
+    case
+    for case in CASES.values()
+    if seen_by_driver(case) and not case.refused and not case.variables and case.name != "h100-lost-gpu"
 ]
 
 

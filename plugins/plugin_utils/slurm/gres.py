@@ -152,10 +152,11 @@ def accepted_cores(machine: Machine, layout: Layout, release: Release) -> list[s
     return [cores_text(cores) for cores in result]
 
 
-def detected_cores_fit(machine: Machine, layout: Layout, release: Release) -> bool:
+def detected_cores_fit(machine: Machine, layout: Layout, release: Release, mode: str) -> bool:
     """Say whether slurmctld takes the cores that AutoDetect finds near to each GPU; they cannot be widened there.
 
-    They are found wrongly where slurm.conf states other cores or threads than the hardware has.
+    They are found wrongly where slurm.conf states other cores or threads than the hardware has. For a GPU of which the
+    kernel names no near CPUs, ``mode`` nvidia takes core 0, nvml none.
     """
     total = layout.sockets * layout.cores_per_socket
     if total != machine.cores or layout.threads_per_core != machine.threads_per_core:
@@ -163,7 +164,9 @@ def detected_cores_fit(machine: Machine, layout: Layout, release: Release) -> bo
     if release.cores == "any":
         return True
     single = release.cores == "socket"
-    return all(not gpu.cores or gpu.cores == _whole_sockets(gpu.cores, layout, single) for gpu in machine.gpus)
+    return all(
+        gpu.cores == _whole_sockets(gpu.cores, layout, single) if gpu.cores else mode == "nvml" for gpu in machine.gpus
+    )
 
 
 def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> frozenset[int]:
@@ -178,8 +181,8 @@ def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> froze
 def _links(machine: Machine, order: Sequence[int]) -> dict[int, str] | None:
     """Return the Links= of every GPU, or None without direct links (through an NVSwitch every pair counts as 0).
 
-    ``order``: the GPUs as Slurm has them, which is the order of the numbers in Links. With MIG there would not be as many
-    numbers as devices.
+    ``order``: the GPUs as Slurm has them, which is the order of the numbers in Links. With MIG there would be fewer
+    numbers than devices.
     """
     if not machine.links or any(gpu.mig == "enabled" for gpu in machine.gpus):
         return None

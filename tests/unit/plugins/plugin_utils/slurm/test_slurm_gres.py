@@ -328,22 +328,25 @@ def test_autodetect_and_gpus_left_out(mode: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "cores", "detects"),
+    ("version", "mode", "cores", "detects"),
     [
-        ("22.05", ("0-27", "28-55", "56-83", "84-111"), True),
-        ("24.11", ("0-27", "28-55", "56-83", "84-111"), False),
-        ("24.11", ("0-55", "0-55", "56-111", "56-111"), True),
-        ("26.05", ("0-55", "0-111"), True),
-        ("24.11", (None, None), True),
+        ("22.05", "nvml", ("0-27", "28-55", "56-83", "84-111"), True),
+        ("24.11", "nvml", ("0-27", "28-55", "56-83", "84-111"), False),
+        ("24.11", "nvml", ("0-55", "0-55", "56-111", "56-111"), True),
+        ("26.05", "nvml", ("0-55", "0-111"), True),
+        ("24.11", "nvml", (None, None), True),
+        # It then takes core 0 (tests/oracle), which is no socket.
+        ("24.11", "nvidia", (None, None), False),
+        ("24.11", "nvidia", ("0-55", "56-111"), True),
     ],
 )
 def test_autodetect_finds_cores_that_cannot_be_widened(
-    version: str, cores: tuple[str | None, ...], detects: bool
+    version: str, mode: str, cores: tuple[str | None, ...], detects: bool
 ) -> None:
     """SlinkyProject/slurm-operator#205: the cores that Slurm finds by itself make it refuse the node."""
-    result = derived(near(*cores), site={"gres_autodetect": "nvml", "version": version})
+    result = derived(near(*cores), site={"gres_autodetect": mode, "version": version})
     assert ids(result) == ([] if detects else ["SLM042"])
-    assert ("AutoDetect=nvml" in result["gres_lines"][0]) is detects
+    assert (f"AutoDetect={mode}" in result["gres_lines"][0]) is detects
 
 
 @pytest.mark.parametrize(("version", "detects"), [("22.05", False), ("24.11", True)])

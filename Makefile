@@ -26,6 +26,8 @@ ROLE_SCENARIOS ?= $(filter-out $(CLUSTER_SCENARIOS) $(LONG_SCENARIOS),$(scenario
 
 # A step, and after the colon the steps without which it makes no sense.
 QUICK_STEPS := lint unit docs-check changelog-check build-check sanity
+# Needs root and Debian's packages, but no container engine.
+ORACLE_STEPS := test-oracle
 CONTAINER_STEPS := engine role:engine cluster:engine
 
 .PHONY: help
@@ -44,11 +46,11 @@ demo-down: venv link ## Remove the virtual cluster
 
 .PHONY: test
 test: venv link ## Everything that CI runs, with a table of times at the end
-	@$(STEPS) --make $(QUICK_STEPS) $(CONTAINER_STEPS)
+	@$(STEPS) --make $(QUICK_STEPS) $(ORACLE_STEPS) $(CONTAINER_STEPS)
 
 .PHONY: test-all
 test-all: venv link ## The same and the longer scenarios
-	@$(STEPS) --make $(QUICK_STEPS) $(CONTAINER_STEPS) long:engine
+	@$(STEPS) --make $(QUICK_STEPS) $(ORACLE_STEPS) $(CONTAINER_STEPS) long:engine
 
 .PHONY: check
 check: venv link ## Everything that needs no container engine
@@ -92,6 +94,10 @@ lint-shell:
 .PHONY: unit
 unit: venv link ## Unit tests
 	pytest --numprocesses=auto
+
+.PHONY: test-oracle
+test-oracle: venv link ## Machines before the real Slurm 22.05, 24.11 and 26.05 (needs root on Debian)
+	pytest tests/oracle
 
 .PHONY: docs
 docs: venv link ## Write the generated pages docs/problems.md and docs/variables.md
@@ -140,4 +146,4 @@ bench: venv link engine ## Compare site.yml with a hand-written script; time the
 
 .PHONY: clean
 clean: ## Remove what the targets above made in this checkout (the virtual environment stays)
-	rm -rf build .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build .ansible .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache/oracle

@@ -5,7 +5,8 @@
 
 slurmd numbers cores by their position in hwloc's logical order. That order is reproduced here from sysfs alone:
 packages by their lowest CPU, inside them NUMA nodes, then groups that share an L3 cache, then cores, each by lowest
-CPU. Every core has one number, whatever the number of its threads.
+CPU. Every core has one number, whatever the number of its threads. A NUMA node without CPUs of its own (memory of a GPU
+or of an extension card) takes part with the CPUs of the nodes it is nearest to, as in hwloc.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems imp
 __all__ = ["CpuTopologyError", "Topology", "describe", "order_cores", "read_topology"]
 
 _CPUS = "/sys/devices/system/cpu"
+_NODES = "/sys/devices/system/node"
 _HYBRID = "/sys/devices/cpu_atom"  # there only where a package has performance and efficiency cores
 _CPUINFO_BYTES = 4096  # the first processor's paragraph; the file of a large machine has hundreds of kilobytes
 
@@ -92,7 +94,7 @@ def read_topology(evidence: Evidence, nodes: Iterable[NumaNode]) -> Topology:
     return Topology(
         online=tuple(online),
         offline=tuple(offline),
-        packages=order_cores(cores, packages, [frozenset(node.cpus) & usable for node in nodes], caches),
+        packages=order_cores(cores, packages, _localities(evidence, nodes, usable), caches),
         hybrid=evidence.names(_HYBRID) is not None and evidence.read(f"{_HYBRID}/cpus") not in (None, ""),
         siblings_off=evidence.read(f"{_CPUS}/smt/control") in ("off", "forceoff"),
     )
@@ -114,6 +116,42 @@ def _online(evidence: Evidence) -> tuple[list[int], list[int]]:
     if not online:
         raise CpuTopologyError(f"{_CPUS} names no CPU that is online")
     return online, sorted(set(present) - set(online))
+
+
+def _localities(evidence: Evidence, nodes: Iterable[NumaNode], usable: CpuSet) -> list[CpuSet]:
+    """Return the CPUs of every NUMA node as hwloc has them (topology-linux.c): its own and those that reach it best."""
+    cpus = {node.number: frozenset(node.cpus) & usable for node in nodes}
+    matches = (re.fullmatch(r"node(\d+)", name) for name in evidence.names(_NODES) or ())
+    numbers = sorted(int(match[1]) for match in matches if match)
+    for number in numbers:
+        own = cpus.get(number, frozenset())
+        near = _initiators(evidence, number)
+        if not own and not near:
+            near = _nearest(evidence, number, numbers)
+        cpus[number] = own.union(*(cpus.get(other, frozenset()) for other in near))
+    return [group for _number, group in sorted(cpus.items()) if group]
+
+
+def _initiators(evidence: Evidence, number: int) -> list[int]:
+    """Return the nodes from which firmware says that the node is reached best; empty where it says nothing."""
+    for access in ("access1", "access0"):  # since Linux 5.2; the first, of CPUs alone, since 5.10
+        names = evidence.names(f"{_NODES}/node{number}/{access}/initiators") or ()
+        found = [int(match[1]) for match in (re.fullmatch(r"node(\d+)", name) for name in names) if match]
+        if found:
+            return found
+    return []
+
+
+def _nearest(evidence: Evidence, number: int, numbers: Sequence[int]) -> list[int]:
+    """Return the other nodes at the smallest distance of the node, unless they all are or it is a local one."""
+    words = (evidence.read(f"{_NODES}/node{number}/distance") or "").split()
+    if len(words) != len(numbers) or len(words) < 2 or not all(word.isdigit() for word in words):
+        return []
+    distances = dict(zip(numbers, map(int, words)))
+    own = distances.pop(number)
+    least = min(distances.values())
+    near = [other for other, distance in distances.items() if distance == least]
+    return near if least > own and len(near) < len(distances) else []
 
 
 def _groups(cpus: Iterable[int], usable: CpuSet, members: Callable[[int], CpuSet | None]) -> list[CpuSet]:

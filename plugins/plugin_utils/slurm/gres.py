@@ -4,8 +4,10 @@
 """The GPUs of one machine as gres.conf lines.
 
 Explicit device lines, because they work with every Slurm build; each begins with NodeName, so that one file serves all
-nodes. Lines come in PCI order, which is the order of CUDA's numbering, and GPUs are merged into one line only where
-type and cores are equal, minor numbers rise, and no line has Links.
+nodes. slurmd puts the devices of one type together, types in the order of slurm.conf's Gres, and keeps the order of the
+lines only within a type. So lines come in that order here too: by type, the GPUs of a type in PCI order, which is the
+order of CUDA's numbering. GPUs are merged into one line only where type and cores are equal, minor numbers rise, and no
+line has Links.
 """
 
 from __future__ import annotations
@@ -150,10 +152,11 @@ def accepted_cores(machine: Machine, layout: Layout, release: Release) -> list[s
     return [cores_text(cores) for cores in result]
 
 
-def detected_cores_fit(machine: Machine, layout: Layout, release: Release) -> bool:
+def detected_cores_fit(machine: Machine, layout: Layout, release: Release, mode: str) -> bool:
     """Say whether slurmctld takes the cores that AutoDetect finds near to each GPU; they cannot be widened there.
 
-    They are found wrongly where slurm.conf states other cores or threads than the hardware has.
+    They are found wrongly where slurm.conf states other cores or threads than the hardware has. For a GPU of which the
+    kernel names no near CPUs, ``mode`` nvidia takes core 0, nvml none.
     """
     total = layout.sockets * layout.cores_per_socket
     if total != machine.cores or layout.threads_per_core != machine.threads_per_core:
@@ -161,7 +164,9 @@ def detected_cores_fit(machine: Machine, layout: Layout, release: Release) -> bo
     if release.cores == "any":
         return True
     single = release.cores == "socket"
-    return all(not gpu.cores or gpu.cores == _whole_sockets(gpu.cores, layout, single) for gpu in machine.gpus)
+    return all(
+        gpu.cores == _whole_sockets(gpu.cores, layout, single) if gpu.cores else mode == "nvml" for gpu in machine.gpus
+    )
 
 
 def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> frozenset[int]:
@@ -173,18 +178,18 @@ def _whole_sockets(cores: frozenset[int], layout: Layout, single: bool) -> froze
     return frozenset(core for socket in touched for core in range(socket * size, (socket + 1) * size))
 
 
-def _links(machine: Machine) -> list[str] | None:
+def _links(machine: Machine, order: Sequence[int]) -> dict[int, str] | None:
     """Return the Links= of every GPU, or None without direct links (through an NVSwitch every pair counts as 0).
 
-    With MIG the numbers would no longer be as many as the devices, and slurmctld would refuse the node.
+    ``order``: the GPUs as Slurm has them, which is the order of the numbers in Links. With MIG there would be fewer
+    numbers than devices.
     """
     if not machine.links or any(gpu.mig == "enabled" for gpu in machine.gpus):
         return None
-    count = len(machine.gpus)
-    matrix = [[-1 if row == column else 0 for column in range(count)] for row in range(count)]
-    for a, b, links in machine.links:
-        matrix[a][b] = matrix[b][a] = links
-    return [",".join(map(str, row)) for row in matrix]
+    counts = {pair: links for a, b, links in machine.links for pair in ((a, b), (b, a))}
+    return {
+        row: ",".join("-1" if row == column else str(counts.get((row, column), 0)) for column in order) for row in order
+    }
 
 
 def _file_text(files: Sequence[str]) -> str:
@@ -201,14 +206,16 @@ def gres_bodies(
     release: Release,
     with_links: bool = True,
 ) -> tuple[str, ...]:
-    """Return the gres.conf lines of a machine without their ``NodeName=...``, in PCI order.
+    """Return the gres.conf lines of a machine without their ``NodeName=...``, by type and in PCI order.
 
-    ``names``: the type of each of ``offered``. ``with_links`` is false where slurm.conf has fewer GPUs than the
-    machine, because slurmctld refuses a node whose Links are not as many as its GPUs. Lines stay apart wherever merging
-    could change the order of devices.
+    ``names``: the type of each of ``offered``; types come in the order of their first GPU. ``with_links`` is
+    false where slurm.conf has fewer GPUs than the machine, because slurmctld refuses a node with more numbers in Links
+    than GPUs. Lines stay apart wherever merging could change the order of devices.
     """
     cores = accepted_cores(machine, layout, release)
-    links = _links(machine) if with_links else None
+    position = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    by_type = sorted(zip(offered, names, strict=True), key=lambda pair: position[pair[1]])
+    links = _links(machine, [offer.gpu for offer, _name in by_type]) if with_links else None
     lines: list[str] = []
     run: list[Offer] = []
     run_key: tuple[str, str] | None = None
@@ -226,7 +233,7 @@ def gres_bodies(
             lines.append(text(run_key[0], "File=" + _file_text([offer.files[0] for offer in run]), run_key[1]))
             run.clear()
 
-    for offer, name in zip(offered, names, strict=True):
+    for offer, name in by_type:
         near = cores[offer.gpu] if cores else ""
         if offer.device.profile is not None:
             close()

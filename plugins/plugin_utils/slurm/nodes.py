@@ -151,7 +151,7 @@ def _detection_fault(machine: Machine, devices: Sequence[Device], mode: str, few
     if mode == "nvml" and not release.mig_by_name and any("c." in profile or "+" in profile for profile in profiles):
         return f"Slurm {version_text(release.number)} cannot tell the MIG profiles {', '.join(sorted(set(profiles)))}"
     layout = Layout(machine.sockets or 0, machine.cores_per_socket or 0, machine.threads_per_core or 0)
-    if not detected_cores_fit(machine, layout, release):
+    if not detected_cores_fit(machine, layout, release, mode):
         return "the cores that Slurm finds near to the GPUs are no whole sockets, and it would refuse the node"
     return ""
 

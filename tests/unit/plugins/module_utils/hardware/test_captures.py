@@ -116,7 +116,8 @@ MACHINES: dict[str, tuple[tuple[int, int, int] | None, list[str], str | None]] =
     # Slurm 22.05 takes 14 cores, 24.11 only the six fast ones.
     "linux-20em64t-hybrid-1p6c2t+2ca4co1t": (None, ["CPU004"], None),
     "linux-32amd64-4s2n4c-cgroup2": ((4, 8, 1), [], "0-31"),
-    "linux-fakeheterocpunuma": ((2, 6, 2), [], "0-22:2"),
+    # Memory node 2 is nearest to the nodes 0 and 1, and hwloc puts their cores in front of the others.
+    "linux-fakeheterocpunuma": ((2, 6, 2), [], "0,2,8,10,4,6,12-22:2"),
     "linux-nvidiagpunumanodes": ((2, 4, 4), ["CPU005"], "0-12:4,88-100:4"),
 }
 

@@ -281,3 +281,40 @@ def test_thread_ids_become_core_ids_on_nps4(parts: ModuleType, record_of: Callab
 def test_model_name(parts: ModuleType, record_of: Callable[..., Record], cpuinfo: str, model: str | None) -> None:
     record = record_of({"proc/cpuinfo": cpuinfo}, parts.cpu_files(parts.Cpus(1, 2)))
     assert record["cpu"]["model"] == model
+
+
+@pytest.mark.parametrize(
+    ("files", "order"),
+    [
+        pytest.param({"distance": "20 40 20 40 10"}, "0-1,4-5,2-3,6-7", id="nearest to nodes 0 and 2"),
+        pytest.param({"distance": "20 40 40 40 10"}, "0-7", id="nearest to one node"),
+        pytest.param({"distance": "20 20 20 20 10"}, "0-7", id="equally far from all"),
+        pytest.param({"distance": "10 40 10 40 10"}, "0-7", id="not farther than itself"),
+        pytest.param({"distance": "20 40 20"}, "0-7", id="too few distances"),
+        pytest.param({"distance": "near far near far 10"}, "0-7", id="no numbers"),
+        pytest.param({}, "0-7", id="no distances"),
+        pytest.param(
+            {"access0/initiators/node1/x": "", "access0/initiators/node3/x": ""}, "0-3,6-7,4-5", id="firmware says"
+        ),
+        pytest.param(
+            {
+                "access0/initiators/node0/x": "",
+                "access1/initiators/node1/x": "",
+                "access1/initiators/node3/x": "",
+                "distance": "20 40 20 40 10",
+            },
+            "0-3,6-7,4-5",
+            id="what firmware says of CPUs counts more than distances",
+        ),
+    ],
+)
+def test_memory_without_cpus_moves_the_cores_near_to_it(
+    parts: ModuleType, record_of: Callable[..., Record], files: dict[str, str], order: str
+) -> None:
+    """hwloc groups the CPUs that are near to one memory; tests/oracle holds the same against hwloc itself."""
+    folder = "sys/devices/system/node"
+    machine = dict(parts.cpu_files(parts.Cpus(1, 8, 1, bare_nodes={4: 16})))
+    for number in range(4):
+        machine[f"{folder}/node{number}/cpulist"] = f"{number * 2}-{number * 2 + 1}\n".encode()
+    machine |= {f"{folder}/node4/{name}": text.encode() for name, text in files.items()}
+    assert record_of(machine)["cpu"]["core_map"] == [order]

@@ -86,11 +86,24 @@ def test_two_models_in_one_node() -> None:
     ]
 
 
-def test_interleaved_models_keep_pci_order() -> None:
-    """gpu-rules 40: no file range per model without breaking the order."""
+def test_interleaved_models_come_by_model() -> None:
+    """gpu-rules 40: slurmd puts the GPUs of a type together whatever the order of lines, and so does the file."""
     models = ["nvidia_geforce_gtx_1060_6gb", "nvidia_geforce_gtx_1080_ti"] * 2
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)])
-    assert [line.split()[-1] for line in lines(machine)] == [f"File=/dev/nvidia{minor}" for minor in range(4)]
+    assert [line.split()[-1] for line in lines(machine)] == ["File=/dev/nvidia[0,2]", "File=/dev/nvidia[1,3]"]
+
+
+def test_links_of_interleaved_models_are_in_the_order_that_slurm_has() -> None:
+    """The numbers in Links go by position in Slurm's list, not on the bus: cards 0 and 2, 1 and 3 are bridged."""
+    models = ["nvidia_geforce_rtx_3090", "nvidia_rtx_a6000"] * 2
+    bridged = [{"a": 0, "b": 2, "links": 4}, {"a": 1, "b": 3, "links": 2}]
+    machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)], nvlinks=bridged)
+    assert [line.split()[-2:] for line in lines(machine)] == [
+        ["File=/dev/nvidia0", "Links=-1,4,0,0"],
+        ["File=/dev/nvidia2", "Links=4,-1,0,0"],
+        ["File=/dev/nvidia1", "Links=0,0,-1,2"],
+        ["File=/dev/nvidia3", "Links=0,0,2,-1"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -315,22 +328,25 @@ def test_autodetect_and_gpus_left_out(mode: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "cores", "detects"),
+    ("version", "mode", "cores", "detects"),
     [
-        ("22.05", ("0-27", "28-55", "56-83", "84-111"), True),
-        ("24.11", ("0-27", "28-55", "56-83", "84-111"), False),
-        ("24.11", ("0-55", "0-55", "56-111", "56-111"), True),
-        ("26.05", ("0-55", "0-111"), True),
-        ("24.11", (None, None), True),
+        ("22.05", "nvml", ("0-27", "28-55", "56-83", "84-111"), True),
+        ("24.11", "nvml", ("0-27", "28-55", "56-83", "84-111"), False),
+        ("24.11", "nvml", ("0-55", "0-55", "56-111", "56-111"), True),
+        ("26.05", "nvml", ("0-55", "0-111"), True),
+        ("24.11", "nvml", (None, None), True),
+        # It then takes core 0 (tests/oracle), which is no socket.
+        ("24.11", "nvidia", (None, None), False),
+        ("24.11", "nvidia", ("0-55", "56-111"), True),
     ],
 )
 def test_autodetect_finds_cores_that_cannot_be_widened(
-    version: str, cores: tuple[str | None, ...], detects: bool
+    version: str, mode: str, cores: tuple[str | None, ...], detects: bool
 ) -> None:
     """SlinkyProject/slurm-operator#205: the cores that Slurm finds by itself make it refuse the node."""
-    result = derived(near(*cores), site={"gres_autodetect": "nvml", "version": version})
+    result = derived(near(*cores), site={"gres_autodetect": mode, "version": version})
     assert ids(result) == ([] if detects else ["SLM042"])
-    assert ("AutoDetect=nvml" in result["gres_lines"][0]) is detects
+    assert (f"AutoDetect={mode}" in result["gres_lines"][0]) is detects
 
 
 @pytest.mark.parametrize(("version", "detects"), [("22.05", False), ("24.11", True)])

@@ -139,7 +139,8 @@ class Files:
 
         (Slurm 24.11 fails to read SlurmctldParameters=node_reg_mem_percent now and then, so that is no way out.)
         """
-        return Files(re.sub(r"\bRealMemory=\d+", "RealMemory=1000", self.slurm), self.gres)
+        lines = re.sub(r"\bRealMemory=\d+", "RealMemory=1000", self.slurm)
+        return Files(re.sub(r"\b(DefMemPer\w+)=\d+", r"\1=1", lines), self.gres)
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,8 @@ def test_a_job_gets_cards_with_a_bridge(oracle: Oracle, slurm: Slurm) -> None:
     bridges = [{"a": first, "b": first + 4, "links": 4} for first in range(4)]
     machine = record("n1", [gpu(at, at, model) for at, model in enumerate(models)], nvlinks=bridges)
     asks = (
-        "salloc --no-shell -n1 --mem=1 --gpus=rtx_3090:2",
-        "salloc --no-shell -n1 --mem=1 --gpus=rtx_a6000:2",
+        "salloc --no-shell -n1 --gpus=rtx_3090:2",
+        "salloc --no-shell -n1 --gpus=rtx_a6000:2",
         "scontrol show job -d",
     )
     _result, registration = registered(slurm, [machine], asks)

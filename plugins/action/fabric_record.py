@@ -59,11 +59,13 @@ def load(path: Path, host: str) -> tuple[str, dict[str, tuple[Link, ...]], list[
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return "", nothing, []
+    except UnicodeDecodeError:
+        return "", nothing, [make("SLM075", host, detail="it is not text in UTF-8")]
     try:
         content = yaml.safe_load(text)
         fabric = content[FABRIC_VARIABLE]
         return text, {kind: links_of(fabric, kind) for kind in nothing}, []
-    except (yaml.YAMLError, FabricError, KeyError, TypeError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, RecursionError) as error:
         return text, nothing, [make("SLM075", host, detail=str(error).splitlines()[0])]
 
 

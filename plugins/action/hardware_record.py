@@ -68,9 +68,13 @@ def load(path: Path, host: str) -> Stored:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Stored()
+    except UnicodeDecodeError:
+        return _unusable("", host, path, "it is not text in UTF-8")
+    except OSError as error:
+        raise AnsibleActionFail(_io_fault("read", path, host, error)) from error
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: what looks like a date and is none
         return _unusable(text, host, path, f"it is not YAML ({str(error).splitlines()[0]})")
     if not isinstance(content, dict) or set(content) != {VARIABLE}:
         return _unusable(text, host, path, f"it must define {VARIABLE} and no other variable")
@@ -84,6 +88,13 @@ def load(path: Path, host: str) -> Stored:
     if record["host"] != host:
         return Stored(text, None, [make("REC003", host, path=path, other=record["host"]).as_dict()])
     return Stored(text, record)
+
+
+def _io_fault(what: str, path: Path, host: str, error: OSError) -> str:
+    return (
+        f"The record of {host} cannot be {what}: {error.strerror or error} ({path}). Correct owner and mode of the file "
+        "and its folder, or keep the records elsewhere with hardware_record_dir."
+    )
 
 
 def _unusable(text: str, host: str, path: Path, detail: str) -> Stored:
@@ -159,7 +170,10 @@ class ActionModule(ActionBase):
         weighed = without_weight(problems, gpus, _plain(options["excluded"]))
         text = stored.text if record == stored.record else render(record)
         if text != stored.text and not self._task.check_mode:
-            write(path, text)
+            try:
+                write(path, text)
+            except OSError as error:
+                raise AnsibleActionFail(_io_fault("written", path, evidence["host"], error)) from error
         result.update(
             changed=text != stored.text,
             record=ordered(record),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleError, AnsibleFilterError
+from ansible.errors import AnsibleError, AnsibleFilterError, AnsibleUndefinedVariable
 from jinja2 import Undefined, UndefinedError
 from yaml import YAMLError
 
@@ -68,13 +68,18 @@ def _value(hostvars: Mapping[str, Any], name: str) -> Any:
     """Return the templated value; a template that needs what is not known before a run is UNRESOLVED."""
     try:
         return _plain(hostvars[name])
-    except (AnsibleError, UndefinedError):
-        return checks.UNRESOLVED
+    except (AnsibleError, UndefinedError) as error:
+        # What a marker of Ansible stands for is the cause of its error; a variable that is not defined has none.
+        fault = error if isinstance(error, AnsibleError) else error.__cause__
+        if not isinstance(fault, AnsibleError) or isinstance(fault, AnsibleUndefinedVariable):
+            return checks.UNRESOLVED
+        return checks.Failed(str(fault).strip().splitlines()[0].rstrip("."))
 
 
 def _plain(value: Any) -> Any:
     """Evaluate the lazy containers of the templating engine to the last leaf. Raises UndefinedError."""
     if isinstance(value, Undefined):
+        str(value)  # raises what it stands for
         raise UndefinedError("needs a variable that is not known yet")
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}

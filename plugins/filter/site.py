@@ -36,6 +36,14 @@ def slurm_conf_lines(
         raise AnsibleFilterError(str(error)) from error
 
 
+def gpu_device_files(record: Mapping[str, Any], excluded: Iterable[Any] = ()) -> list[str]:
+    """Return the device files that must exist before slurmd starts."""
+    try:
+        return device_files(record, excluded)
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
 def discovered_problems(hosts: Iterable[str], hostvars: Mapping[str, Any]) -> dict[str, list[Mapping[str, str]]]:
     """Return what the discovery of this run found wrong, for each host that took part in it."""
     found = {host: hostvars[host].get("__discover_record") for host in hosts if host in hostvars}
@@ -49,7 +57,7 @@ class FilterModule:
         return {
             "discovered_problems": discovered_problems,
             "faulty_nodes": faulty_nodes,
-            "gpu_device_files": device_files,
+            "gpu_device_files": gpu_device_files,
             "hosts_block": hosts_block,
             "slurm_conf_lines": slurm_conf_lines,
         }

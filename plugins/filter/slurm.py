@@ -30,18 +30,22 @@ def _value(variables: HostVariables, name: str, kind: type, default: Any, host: 
     if value is None or value == "":
         return default
     if not isinstance(value, kind):
-        raise AnsibleFilterError(f"The variable {name} of {host} is {value!r}, but a {kind.__name__} is needed.")
+        words = {list: "a list", dict: "a dictionary"}.get(kind, kind.__name__)
+        raise AnsibleFilterError(
+            f"The variable {name} of {host} is {value!r}, but {words} is needed; correct it in the inventory."
+        )
     return value
 
 
 def _host(name: str, variables: HostVariables) -> Host:
+    features = _value(variables, "slurm_node_features", list, (), name)
     return Host(
         name=name,
         record=variables.record(),
         base_address=variables.text("node_base_address"),
         ansible_host=variables.text("ansible_host"),
         parameters=_value(variables, "slurm_node_parameters", dict, {}, name),
-        features=tuple(map(str, _value(variables, "slurm_node_features", list, (), name))),
+        features=tuple("" if item is None else str(item) for item in features),
         rack=variables.text("slurm_node_rack") or "",
         gpu_type_names={
             str(full): str(given)
@@ -50,6 +54,15 @@ def _host(name: str, variables: HostVariables) -> Host:
         gpu_exclude=tuple(_value(variables, "slurm_node_gpu_exclude", list, (), name)),
         gpu_sharing=_value(variables, "slurm_node_gpu_sharing", dict, {}, name),
     )
+
+
+def _listed(value: Any, variable: str) -> list[Any]:
+    """Return a list setting; a text with commas is taken as one. Raises TypeError."""
+    if isinstance(value, str):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    if not isinstance(value, (list, type(None))):
+        raise TypeError(f"{variable} is {value!r}, but a list is needed")
+    return list(value or ())
 
 
 def _site(settings: Mapping[str, Any]) -> Site:
@@ -62,15 +75,15 @@ def _site(settings: Mapping[str, Any]) -> Site:
             reserve_percent=int(given.get("memory_reserve_percent", 2)),
             reserve_mib=int(given.get("memory_reserve_mib", 1024)),
             partitions=PartitionRules(
-                items=given.get("partitions") or [],
+                items=_listed(given.get("partitions"), "slurm_partitions"),
                 all_name=str(given.get("partition_all", "all") or ""),
                 by_gpu_type=bool(given.get("partitions_by_gpu_type", True)),
                 def_per_gpu=bool(given.get("def_per_gpu", True)),
                 groups=given.get("groups") or {},
             ),
-            skip_problems=given.get("skip_problems") or [],
+            skip_problems=[str(item) for item in _listed(given.get("skip_problems"), "slurm_skip_problems")],
         )
-    except (TypeError, ValueError) as exc:
+    except (TypeError, ValueError, OverflowError) as exc:
         raise AnsibleFilterError(f"The site settings of Slurm cannot be used: {exc}") from exc
 
 

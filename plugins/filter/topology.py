@@ -55,7 +55,7 @@ def _wish(settings: Mapping[str, Any]) -> Wish:
             text=str(given.get("text") or ""),
             skip_problems=[str(problem) for problem in _listed(given.get("skip_problems"))],
         )
-    except (TypeError, ValueError) as exc:
+    except (TypeError, ValueError, OverflowError) as exc:
         raise AnsibleFilterError(f"The settings of the topology (slurm_topology*) cannot be used: {exc}") from exc
 
 

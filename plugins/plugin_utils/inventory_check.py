@@ -24,14 +24,18 @@ from typing import Any, Final
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.schema import faults as record_faults
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import CATALOGUE, Problem, make, without
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.site import DERIVED, settings_faults
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm import names as slurm_names
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.partitions import item_faults
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import MODES as SHARING_MODES
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import SharingError
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.sharing import read as read_sharing
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import parse as parse_version
 
-__all__ = ["READ", "UNRESOLVED", "Site", "Specs", "check", "load_specs", "release_problems"]
+__all__ = ["READ", "UNRESOLVED", "Failed", "Site", "Specs", "check", "load_specs", "release_problems"]
 
 RECORD_SCHEMA: Final = 1
 NAME_LIMIT: Final = 63  # one DNS label; Linux takes 64 bytes in all, and 64 already breaks tools
@@ -59,12 +63,19 @@ CLUSTER_WIDE: Final = (
     "slurm_auth",
     "slurm_skip_problems",
 )
+# Dictionaries that go into a file of Slurm as they are -> what must not be in them.
+PASSED_THROUGH: Final[Mapping[str, Sequence[str]]] = {
+    "slurm_settings": DERIVED,
+    "slurm_cgroup_settings": (),
+    "slurm_dbd_settings": (),
+}
 # What the rules here read themselves, whether or not an argument specification knows it.
 READ: Final = frozenset(
     {
         *CLUSTER_WIDE,
         "node_base_address",
         "node_hardware",
+        *PASSED_THROUGH,
         "slurm_dbd_storage_host",
         "slurm_node_gpu_exclude",
         "slurm_node_gpu_sharing",
@@ -84,6 +95,13 @@ class _Unresolved:
 
 
 UNRESOLVED: Final = _Unresolved()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The value of a variable whose template fails, whatever a host may tell later; ``detail`` says how."""
+
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -125,7 +143,7 @@ class Site:
     def value(self, host: str, name: str) -> Any:
         """Return a host's variable, None where it is unset or not known yet."""
         value = self.variables.get(host, {}).get(name)
-        return None if value is UNRESOLVED else value
+        return None if value is UNRESOLVED or isinstance(value, Failed) else value
 
     def cluster_value(self, name: str) -> Any:
         """Return a cluster-wide variable as the controller sees it, else as the first host that has it does."""
@@ -157,8 +175,7 @@ def check(site: Site) -> list[dict[str, str]]:
     found: list[Problem] = []
     for rule in _RULES:
         found.extend(rule(site))
-    skipped = site.cluster_value("slurm_skip_problems")
-    ids = [str(item) for item in skipped] if isinstance(skipped, list) else []
+    ids = [str(item) for item in _listed(site.cluster_value("slurm_skip_problems"))]
     return [dict(problem) for problem in without([problem.as_dict() for problem in found], ids)]
 
 
@@ -263,7 +280,7 @@ def _database(site: Site) -> Iterator[Problem]:
 
 
 def _cluster_name(site: Site) -> Iterator[Problem]:
-    if any(site.variables[host].get("slurm_cluster_name") is UNRESOLVED for host in site.hosts):
+    if any(isinstance(site.variables[host].get("slurm_cluster_name"), (_Unresolved, Failed)) for host in site.hosts):
         return
     name = site.cluster_value("slurm_cluster_name")
     if name is None:
@@ -311,6 +328,36 @@ def _partitions(site: Site) -> Iterator[Problem]:
         yield make("INV007", "", partitions=" and ".join(defaults))
     for item in items:
         yield from _partition_nodes(site, item)
+    _role, option = site.specs.options.get("slurm_partitions", ("", {}))
+    if not _fault("slurm_partitions", partitions, option):  # that is told of the variable as a whole
+        yield from item_faults(items)
+
+
+def _settings(site: Site) -> Iterator[Problem]:
+    """Entries of pass-through dictionaries that no file of Slurm can hold; equal ones of many hosts become one."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for host in site.hosts:
+        for variable, denied in PASSED_THROUGH.items():
+            given = site.value(host, variable)
+            for fault in settings_faults(given, denied) if isinstance(given, Mapping) else ():
+                found[variable, fault].append(host)
+    for (variable, fault), hosts in found.items():
+        yield make("INV027", _one(hosts), variable=variable, names=fold(hosts), fault=fault)
+
+
+def _version(site: Site) -> Iterator[Problem]:
+    version = site.cluster_value("slurm_version")
+    if version not in (None, "") and parse_version(str(version)) is None:
+        yield make("INV028", "", version=repr(version))
+
+
+def _topology_file(site: Site) -> Iterator[Problem]:
+    name = site.cluster_value("slurm_topology_file")
+    if not name or not isinstance(name, str):
+        return
+    fault = "is not an absolute path" if not name.startswith("/") else "is no file" if not Path(name).is_file() else ""
+    if fault:
+        yield make("INV029", "", path=name, fault=fault)
 
 
 def _partition_nodes(site: Site, partition: Mapping[str, Any]) -> Iterator[Problem]:
@@ -341,8 +388,7 @@ def _memory_selection(site: Site) -> Iterator[Problem]:
 
 
 def _skipped_ids(site: Site) -> Iterator[Problem]:
-    skipped = site.cluster_value("slurm_skip_problems")
-    for item in skipped if isinstance(skipped, list) else []:
+    for item in _listed(site.cluster_value("slurm_skip_problems")):
         if str(item) not in CATALOGUE:
             near = _nearest(str(item).upper(), CATALOGUE)
             yield make("INV018", "", unknown=repr(str(item)), hint=f" Was {near} meant?" if near else "")
@@ -364,6 +410,11 @@ def _records(site: Site) -> Iterator[Problem]:
             yield make("INV010", host, schema="none" if schema is None else schema, supported=RECORD_SCHEMA)
         elif record.get("host") != host:
             yield make("INV011", host, other=record.get("host"))
+        else:
+            faults = record_faults(record)
+            if faults:
+                more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+                yield make("INV025", host, fault=faults[0], more=more)
     if missing:
         yield make("INV012", _one(missing), names=fold(missing))
 
@@ -372,9 +423,9 @@ def _gpu_wishes(site: Site) -> Iterator[Problem]:
     """GPUs to leave out must be in the record: a slip would hand out the GPU that somebody wants to keep."""
     for host in site.group("slurm_node"):
         record, entries = site.value(host, "node_hardware"), site.value(host, "slurm_node_gpu_exclude")
-        if isinstance(entries, list) and isinstance(record, Mapping) and record.get("schema") == RECORD_SCHEMA:
-            for entry in left_out(record.get("gpus") or (), entries)[1]:
-                known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record.get("gpus") or ())
+        if entries and not record_faults(record):
+            for entry in left_out(record["gpus"], _listed(entries))[1]:
+                known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record["gpus"])
                 yield make("INV030", host, entry=entry, known=known or "none")
         yield from _sharing(host, site.value(host, "slurm_node_gpu_sharing"))
 
@@ -401,11 +452,14 @@ def _variables(site: Site) -> Iterator[Problem]:
     unknown: dict[str, list[str]] = defaultdict(list)
     replaced: dict[str, list[str]] = defaultdict(list)
     wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
+    failed: dict[tuple[str, str], list[str]] = defaultdict(list)
     verdicts: dict[tuple[str, str], str] = {}
     for host in site.hosts:
         for name, value in site.variables[host].items():
             if name in site.replaced:
                 replaced[name].append(host)
+            elif isinstance(value, Failed):
+                failed[name, value.detail].append(host)
             elif name in site.specs.options:
                 if value is UNRESOLVED:
                     continue
@@ -420,6 +474,10 @@ def _variables(site: Site) -> Iterator[Problem]:
         role, option = site.specs.options[name]
         wanted = _wanted(option)
         yield make("INV015", _one(hosts), names=fold(hosts), variable=name, fault=fault, wanted=wanted, role=role)
+    for (name, detail), hosts in failed.items():
+        secret = name in site.specs.options and site.specs.options[name][1].get("no_log")
+        text = "" if secret else f": {detail}"
+        yield make("INV026", _one(hosts), names=fold(hosts), variable=name, detail=text)
     for name, hosts in replaced.items():
         yield make("INV014", _one(hosts), names=fold(hosts), variable=name, replacement=site.replaced[name])
     for name, hosts in unknown.items():
@@ -440,8 +498,17 @@ def _required(site: Site) -> Iterator[Problem]:
 
 def _fault(name: str, value: Any, option: Option) -> str:
     """Return what Ansible's own validation says of one value, "" if nothing; a secret's value is not repeated."""
+    # Ansible would make a list or a dictionary of some texts for its own check, while the roles go on with the text.
+    wanted = {"dict": Mapping, "list": list}.get(option.get("type", "str"))
+    if wanted and value is not None and not isinstance(value, wanted):
+        return f"it is {value!r}" if not option.get("no_log") else "its value does not fit"
+    if value is None and option.get("default") is not None:
+        return "it is null (a key without a value in YAML)"
     # A required option that is absent is another rule's matter, and relations between options are the role's.
-    result = ArgumentSpecValidator({name: dict(option)}).validate({name: value}, validate_role_argument_spec=True)
+    try:
+        result = ArgumentSpecValidator({name: dict(option)}).validate({name: value}, validate_role_argument_spec=True)
+    except (TypeError, ValueError, ArithmeticError):  # not all odd values are caught by Ansible's own conversions
+        return "a value in it does not fit"
     if not result.error_messages:
         return ""
     if option.get("no_log"):
@@ -470,6 +537,13 @@ def fold(names: Iterable[str]) -> str:
     listed = list(names)
     text = slurm_names.fold(listed)
     return text if len(text) <= NAMES_SHOWN else f"{text[:NAMES_SHOWN]}... ({len(listed)} hosts)"
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a list setting; like Ansible's own check, take ``a,b`` for two items, and nothing for another type."""
+    if isinstance(value, str):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    return list(value) if isinstance(value, list) else []
 
 
 def _one(hosts: Hosts) -> str:
@@ -503,6 +577,9 @@ _RULES: Final = (
     _cluster_name,
     _cluster_wide,
     _partitions,
+    _settings,
+    _version,
+    _topology_file,
     _memory_selection,
     _skipped_ids,
     _records,

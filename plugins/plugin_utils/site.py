@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import drain_reason, errors
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
+
+
+# What the collection derives, so that slurm_settings may not set it.
+DERIVED: Final = ("ClusterName", "SlurmctldHost", "NodeName", "PartitionName", "Include", "GresTypes")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def hosts_lines(addresses: Mapping[str, str | None], extra: Mapping[str, str]) -> list[str]:
@@ -36,20 +43,61 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
-        return ",".join(str(item) for item in value)
+        return ",".join(filter(None, map(_text, value)))
     return str(value)
 
 
-def _quoted(name: str, text: str) -> str:
-    """Return a value as it stands in a file, in quotes where it holds blanks. ValueError where it cannot be written."""
-    if '"' in text or "\n" in text:
-        raise ValueError(
-            f"{name}: the value {text!r} holds a quote or a line break, which Slurm cannot read; write it without."
-        )
+def _fault_of_text(text: str) -> str:
+    """Return why a value cannot stand in a file of Slurm, as the end of a sentence; empty if it can."""
+    if '"' in text or not text.isprintable():
+        return "holds a quote, a line break or a control character, which Slurm cannot read; write it without"
     if "#" in text:
-        raise ValueError(
-            f"{name}: the value {text!r} holds '#', which begins a comment in Slurm's files; use a value without it."
-        )
+        return "holds '#', which begins a comment in Slurm's files; use a value without it"
+    if text.endswith("\\"):
+        return "ends with a backslash, which joins the next line to it; write it without"
+    return ""
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, (str, int))
+
+
+def settings_faults(overrides: Mapping[Any, Any], denied: Iterable[str] = ()) -> list[str]:
+    """Return what keeps the entries of a pass-through dictionary from being written, each without its full stop.
+
+    A password is not repeated.
+    """
+    denied_names = {name.lower(): name for name in denied}
+    found = []
+    seen: dict[str, str] = {}
+    for key, value in overrides.items():
+        name = str(key)
+        if not isinstance(key, str) or not _NAME.fullmatch(key):
+            found.append(f"{name!r} is no name of a parameter; write it as in slurm.conf, letters and digits only")
+            continue
+        if name.lower() in denied_names:
+            found.append(
+                f"{denied_names[name.lower()]} cannot be set through a pass-through dictionary, because the collection "
+                "derives it; use the collection's own variables for it (docs/variables.md)"
+            )
+        if name.lower() in seen:
+            found.append(f"{seen[name.lower()]} and {name} are one parameter to Slurm; keep one of them")
+        seen.setdefault(name.lower(), name)
+        items = value if isinstance(value, (list, tuple)) else [value]
+        shown = "" if "pass" in name.lower() else f" {value!r}"
+        if not all(map(_is_plain, items)):
+            found.append(f"{name}: the value{shown} is no text, number, true, false or list of these; write it as one")
+            continue
+        fault = _fault_of_text(_text(value))
+        if fault:
+            found.append(f"{name}: the value{shown} {fault}")
+    return found
+
+
+def _quoted(text: str) -> str:
+    """Return a value as it stands in a file, in quotes where it holds blanks."""
     return f'"{text}"' if " " in text else text
 
 
@@ -73,14 +121,10 @@ def conf_lines(
     Raises ValueError with a sentence for the operator when an override names a ``denied`` parameter, or when a value
     cannot be written into such a file.
     """
-    denied_names = {name.lower(): name for name in denied}
+    wrong = [*settings_faults(overrides, denied), *settings_faults(defaults)]
+    if wrong:
+        raise ValueError(" ".join(f"{fault}." for fault in wrong))
     joined_names = {name.lower() for name in joined}
-    refused = sorted(denied_names[key.lower()] for key in overrides if key.lower() in denied_names)
-    if refused:
-        raise ValueError(
-            f"{', '.join(refused)} cannot be set through a pass-through dictionary, because the collection derives it; "
-            "use the collection's own variables for it (docs/variables.md)."
-        )
     merged = {key.lower(): (key, value) for key, value in defaults.items()}
     for key, value in overrides.items():
         name, present = merged.get(key.lower(), (key, None))
@@ -88,15 +132,28 @@ def conf_lines(
             value = list(dict.fromkeys(_parts(present) + _parts(value)))
         merged[key.lower()] = (name, value)
     texts = [(name, _text(value)) for name, value in merged.values()]
-    return [f"{name}={_quoted(name, text)}" for name, text in texts if text != ""]
+    return [f"{name}={_quoted(text)}" for name, text in texts if text != ""]
 
 
 def device_files(record: Mapping[str, Any], excluded: Iterable[Any] = ()) -> list[str]:
     """Return the device files that must exist before slurmd starts, from a hardware record (``{}`` gives none).
 
     A GPU with a problem is left out: its node is quarantined, and the other GPUs need not wait for a lost one. So are
-    those that the operator leaves out (``excluded``: entries of slurm_node_gpu_exclude).
+    those that the operator leaves out (``excluded``: entries of slurm_node_gpu_exclude, also as a text with commas).
+
+    Raises ValueError with a sentence for the operator when the record does not have its form.
     """
+    try:
+        return _device_files(record, excluded.split(",") if isinstance(excluded, str) else excluded)
+    except (KeyError, TypeError, AttributeError) as error:
+        host = record.get("host") if isinstance(record, Mapping) else None
+        raise ValueError(
+            f"The hardware record (node_hardware) of {host or 'this host'} cannot be read ({error!r}). Undo edits made "
+            "by hand in it, or move the file away and run the playbook steelrack.gpu_cluster.discover again."
+        ) from error
+
+
+def _device_files(record: Mapping[str, Any], excluded: Iterable[Any]) -> list[str]:
     files: list[str] = []
     gpus = record.get("gpus") or []
     unwanted = left_out(gpus, excluded)[0]

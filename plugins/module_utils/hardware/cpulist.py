@@ -21,7 +21,9 @@ from typing import Iterable, Sequence
 
 __all__ = ["CpuListError", "format_sequence", "format_set", "parse_mask", "parse_sequence", "parse_set"]
 
-_RUN = re.compile(r"(\d+)(?:-(\d+)(?::([1-9]\d*))?)?")
+_RUN = re.compile(r"(\d+)(?:-(\d+)(?::([1-9]\d*))?)?", re.ASCII)
+_MOST = 1 << 16  # CPUs; Linux takes 8192 at most
+_LONGEST_PART = 40  # characters
 _SHORTEST_STRIDE = 3  # elements; "0-8:8" is no better than "0,8"
 
 
@@ -37,11 +39,11 @@ def parse_sequence(text: str) -> list[int]:
     """Return the numbers of ``text`` in the order in which it names them; blank text gives an empty list."""
     numbers: list[int] = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        match = _RUN.fullmatch(part)
+        match = _RUN.fullmatch(part) if len(part) <= _LONGEST_PART else None
         if match is None:
-            raise CpuListError(part)
+            raise CpuListError(part[:_LONGEST_PART])
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-        if last < first:
+        if last < first or last >= _MOST:
             raise CpuListError(part)
         numbers.extend(range(first, last + 1, step))
     return numbers
@@ -55,6 +57,8 @@ def parse_set(text: str) -> list[int]:
 def parse_mask(text: str) -> list[int]:
     """Return the numbers of the bits that are set in a kernel mask: comma-separated groups of 32 bits in hex."""
     digits = "".join(group.strip().rjust(8, "0") for group in text.strip().split(","))
+    if len(digits) * 4 > _MOST:
+        raise CpuListError(f"{text[:20]}...")
     try:
         mask = int(digits, 16)
     except ValueError:

@@ -18,9 +18,10 @@ import contextlib
 import os
 import re
 import signal
+import stat
 import subprocess
 from dataclasses import dataclass
-from typing import Sequence
+from typing import BinaryIO, Sequence
 
 __all__ = ["COMMAND_MISSING", "COMMAND_TIMED_OUT", "Command", "Evidence", "EvidenceError", "command_file"]
 
@@ -30,6 +31,7 @@ COMMAND_TIMED_OUT = 124  # exit status of a command that had to be stopped, as t
 _LIVE = "/"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LARGEST_FILE = 8 << 20  # bytes; the longest text read is nvidia-smi's, far below
+_LONGEST_STATUS = 16  # bytes
 _GRACE = 2.0  # seconds; a process in uninterruptible sleep does not even die of SIGKILL
 
 
@@ -77,7 +79,7 @@ class Evidence:
         """Return at most ``limit`` bytes of the file ``path`` (absolute), or None where it cannot be read."""
         for root in self._roots:
             try:
-                with open(_below(root, path), "rb") as stream:
+                with _open(_below(root, path)) as stream:
                     content = stream.read(limit)
             except OSError:  # sysfs also answers with errors of the hardware
                 continue
@@ -162,16 +164,25 @@ def _below(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
+def _open(path: str) -> BinaryIO:
+    """Open a regular file; anything else (a pipe that nobody fills, a device) is an OSError and not waited for."""
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(f"{path} is not a regular file")
+    return stream
+
+
 def _recorded(root: str, name: str) -> Command | None:
     path = os.path.join(root, name)
     try:
-        with open(path, "rb") as stream:
-            output = stream.read().decode("utf-8", "replace")
+        with _open(path) as stream:
+            output = stream.read(_LARGEST_FILE).decode("utf-8", "replace")
     except OSError:
         return None
     try:
-        with open(path + ".rc", encoding="ascii") as stream:
-            status = int(stream.read())
+        with _open(path + ".rc") as stream:
+            status = int(stream.read(_LONGEST_STATUS))
     except OSError:
         status = 0
     except ValueError:

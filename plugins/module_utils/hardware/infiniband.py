@@ -25,7 +25,7 @@ def read_adapters(evidence: Evidence) -> list[dict[str, Any]]:
             "ports": [
                 _port(evidence, f"{_CLASS}/{name}/ports/{number}", int(number))
                 for number in sorted(evidence.names(f"{_CLASS}/{name}/ports") or (), key=_natural)
-                if number.isdigit()
+                if re.fullmatch("[0-9]{1,6}", number)
             ],
         }
         for name in names
@@ -54,11 +54,11 @@ def _guid(text: str | None) -> str | None:
 
 
 def _rate(text: str | None) -> int | float | None:
-    match = re.match(r"(\d+)(\.\d+)? Gb/sec", text or "")
+    match = re.match(r"([0-9]{1,6})(\.[0-9]+)? Gb/sec", text or "")
     if match is None:
         return None
     return float(match[1] + match[2]) if match[2] else int(match[1])
 
 
 def _natural(name: str) -> list[int | str]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return [int(part) if position % 2 else part for position, part in enumerate(re.split("([0-9]{1,9})", name))]

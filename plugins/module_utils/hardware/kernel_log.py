@@ -36,9 +36,9 @@ _JOURNAL = ("journalctl", "--dmesg", "--boot", "--output=short-monotonic", "--no
 _RING = ("dmesg",)
 _OURS = re.compile(r"NVRM|SXid")
 
-_TIME = re.compile(r"^\[\s*(\d+)\.\d+\]")
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-f:.]+)\): (\d+)\b,?\s*(.*)", re.I)
-_SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-f:.]+)\): (\d+),\s*(.*)", re.I)
+_TIME = re.compile(r"^\[\s*([0-9]{1,12})\.[0-9]+\]")
+_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]{1,9})\b,?\s*(.*)", re.I)
+_SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-f:.]+)\): ([0-9]{1,9}),\s*(.*)", re.I)
 _FALLEN = re.compile(r"NVRM:.*fallen off the bus", re.I)
 _NAMED = re.compile(
     r"NVRM: (?:The NVIDIA GPU|GPU(?: at PCI:)?) ?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?)", re.I

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Iterable
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import cpulist
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence, EvidenceError
 
 __all__ = ["NumaNode", "read_nodes", "total_mib", "with_cpus"]
 
 _NODES = "/sys/devices/system/node"
-_MEM_TOTAL = re.compile(r"MemTotal:\s*(\d+)\s*kB")
+_MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15})\s*kB", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class NumaNode:
 def read_nodes(evidence: Evidence) -> tuple[NumaNode, ...]:
     """Return all NUMA nodes by number; empty where the kernel shows none."""
     names = evidence.names(_NODES) or ()
-    numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"node\d+", name))
+    numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"node[0-9]{1,6}", name))
     return tuple(_read_node(evidence, number) for number in numbers)
 
 
@@ -46,10 +46,13 @@ def with_cpus(nodes: Iterable[NumaNode]) -> tuple[NumaNode, ...]:
 def _read_node(evidence: Evidence, number: int) -> NumaNode:
     folder = f"{_NODES}/node{number}"
     listed = evidence.read(f"{folder}/cpulist")
-    if listed is not None:
-        cpus = cpulist.parse_set(listed)
-    else:  # kernels before 2.6.26
-        cpus = cpulist.parse_mask(evidence.read(f"{folder}/cpumap") or "0")
+    try:
+        if listed is not None:
+            cpus = cpulist.parse_set(listed)
+        else:  # kernels before 2.6.26
+            cpus = cpulist.parse_mask(evidence.read(f"{folder}/cpumap") or "0")
+    except cpulist.CpuListError as error:
+        raise EvidenceError(f"{folder} has no list of CPUs: {error}") from None
     return NumaNode(number, tuple(cpus), _kib(evidence.read(f"{folder}/meminfo")))
 
 

@@ -21,8 +21,8 @@ __all__ = ["MigName", "describe", "parse_capabilities", "parse_list"]
 
 _CAPABILITIES = "/proc/driver/nvidia-caps/mig-minors"
 _GPU_LINE = re.compile(r"GPU \d+: .*\(UUID: (GPU-[^)]+)\)")
-_MIG_LINE = re.compile(r"\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)")
-_CAPABILITY = re.compile(r"gpu(\d+)/gi(\d+)(?:/ci(\d+))?/access (\d+)")
+_MIG_LINE = re.compile(r"\s+MIG (\S+)\s+Device\s+(\d{1,9}): \(UUID: (MIG-[^)]+)\)", re.ASCII)
+_CAPABILITY = re.compile(r"gpu(\d{1,9})/gi(\d{1,9})(?:/ci(\d{1,9}))?/access (\d{1,9})\b", re.ASCII)
 
 Capabilities = Mapping[Tuple[int, ...], int]
 

@@ -253,7 +253,7 @@ def _yes(element: ElementTree.Element, tag: str) -> bool:
 
 
 def _lanes(text: str | None) -> int | None:
-    match = re.fullmatch(r"(\d+)x", text or "")
+    match = re.fullmatch(r"([0-9]{1,4})x", text or "")
     return int(match[1]) if match else None
 
 
@@ -277,11 +277,11 @@ def _text(element: ElementTree.Element, tag: str) -> str | None:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    return int(text) if text and re.fullmatch("[0-9]{1,9}", text) else None
 
 
 def _mebibytes(text: str | None) -> int | None:
-    match = re.fullmatch(r"(\d+) Mi?B", text or "")
+    match = re.fullmatch(r"([0-9]{1,12}) Mi?B", text or "")
     return int(match[1]) if match else None
 
 
@@ -292,8 +292,11 @@ def read_kernel_gpus(evidence: Evidence) -> dict[str, KernelGpu]:
         text = evidence.read(f"{_PROC}/gpus/{name}/information")
         if text is None:
             continue
+        try:
+            address = normalise(name)
+        except ValueError:  # not made by the driver
+            continue
         values = dict(re.findall(r"^([A-Za-z ]+?)\s*:[ \t]*(.*?)[ \t]*$", text, re.MULTILINE))
-        address = normalise(name)
         uuid = values.get("GPU UUID", "")
         gpus[address] = KernelGpu(
             product=_known(values.get("Model", "")),

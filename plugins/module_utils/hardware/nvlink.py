@@ -30,12 +30,12 @@ def parse_matrix(text: str) -> dict[tuple[int, int], int]:
     links = {}
     for line in lines[1:]:
         label, _separator, rest = line.strip().partition("\t" if "\t" in line else " ")
-        if not re.fullmatch(r"GPU\d+", label):
+        if not re.fullmatch(r"GPU[0-9]{1,6}", label):
             continue
         cells = [cell.strip() for cell in (rest.split("\t") if "\t" in line else rest.split())]
         for name, cell in zip(heading, cells):
-            bond = re.fullmatch(r"NV(\d+)", cell)
-            if bond and re.fullmatch(r"GPU\d+", name):
+            bond = re.fullmatch(r"NV([0-9]{1,6})", cell)
+            if bond and re.fullmatch(r"GPU[0-9]{1,6}", name):
                 links[int(label[3:]), int(name[3:])] = int(bond[1])
     return links
 

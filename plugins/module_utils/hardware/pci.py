@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware import cpulist
-from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.evidence import Evidence, EvidenceError
 
 __all__ = ["Bus", "PciGpu", "normalise", "position", "read_bus"]
 
@@ -68,7 +68,7 @@ def read_bus(evidence: Evidence) -> Bus | None:
     gpus, switches = [], 0
     for name in names:
         folder = f"{_DEVICES}/{name}"
-        if not name.endswith(".0") or evidence.read(f"{folder}/vendor") != _NVIDIA:
+        if not name.endswith(".0") or not _ADDRESS.fullmatch(name.lower()) or evidence.read(f"{folder}/vendor") != _NVIDIA:
             continue
         device_class = (evidence.read(f"{folder}/class") or "")[:6]
         if device_class == _BRIDGE_CLASS:
@@ -88,16 +88,20 @@ def _read_gpu(evidence: Evidence, name: str) -> PciGpu:
         address=normalise(name),
         device_id=device[2:] if device else None,
         numa=_node(evidence.read(f"{folder}/numa_node")),
-        cpus=_cpus(evidence.read(f"{folder}/local_cpulist")),
+        cpus=_cpus(evidence, f"{folder}/local_cpulist"),
         fallen_off=config == b"\xff\xff\xff\xff",
     )
 
 
 def _node(text: str | None) -> int | None:
     """Return the NUMA node; -1 is the kernel's word for unknown."""
-    return int(text) if text and text.isdigit() else None
+    return int(text) if text and re.fullmatch("[0-9]{1,6}", text) else None
 
 
-def _cpus(text: str | None) -> tuple[int, ...] | None:
+def _cpus(evidence: Evidence, path: str) -> tuple[int, ...] | None:
     """Return the CPU list as a tuple; an empty list says nothing, it does not say "none"."""
-    return tuple(cpulist.parse_set(text)) if text else None
+    text = evidence.read(path)
+    try:
+        return tuple(cpulist.parse_set(text)) if text else None
+    except cpulist.CpuListError as error:
+        raise EvidenceError(f"{path} holds no list of CPUs: {error}") from None

@@ -14,65 +14,75 @@ from typing import Any, Mapping
 __all__ = ["RECORD", "SCHEMA", "faults", "ordered"]
 
 SCHEMA = 1
+_TOO_LARGE = 1 << 40
 
-# A dictionary names keys in their order, a list holds the form of its elements, None stands for a plain value or a
-# list of plain values.
+# A dictionary names keys in their order, a list holds the form of its elements, a text is the type of a plain value in
+# the words of the documentation; "list" stands for a list of texts.
 RECORD: dict[str, Any] = {
-    "schema": None,
-    "host": None,
-    "taken_at": None,
+    "schema": "int",
+    "host": "str",
+    "taken_at": "str",
     "cpu": {
-        "architecture": None,
-        "model": None,
-        "sockets": None,
-        "cores_per_socket": None,
-        "threads_per_core": None,
-        "cpus": None,
-        "core_map": None,
-        "numa_nodes": [{"id": None, "cpus": None, "cores": None, "memory_mib": None}],
-        "offline": None,
+        "architecture": "str",
+        "model": "str",
+        "sockets": "int",
+        "cores_per_socket": "int",
+        "threads_per_core": "int",
+        "cpus": "int",
+        "core_map": "list",
+        "numa_nodes": [{"id": "int", "cpus": "str", "cores": "str", "memory_mib": "int"}],
+        "offline": "str",
     },
-    "memory_mib": None,
+    "memory_mib": "int",
     "gpus": [
         {
-            "pci": None,
-            "device_id": None,
-            "minor": None,
-            "uuid": None,
-            "product": None,
-            "type": None,
-            "memory_mib": None,
-            "numa": None,
-            "cores": None,
+            "pci": "str",
+            "device_id": "str",
+            "minor": "int",
+            "uuid": "str",
+            "product": "str",
+            "type": "str",
+            "memory_mib": "int",
+            "numa": "int",
+            "cores": "str",
             "mig": {
-                "mode": None,
+                "mode": "str",
                 "instances": [
-                    {"profile": None, "gi": None, "ci": None, "uuid": None, "memory_mib": None, "files": None}
+                    {"profile": "str", "gi": "int", "ci": "int", "uuid": "str", "memory_mib": "int", "files": "list"}
                 ],
             },
-            "fabric": {"cluster_uuid": None, "clique": None, "state": None, "status": None},
-            "problem": None,
+            "fabric": {"cluster_uuid": "str", "clique": "int", "state": "str", "status": "str"},
+            "problem": "str",
         }
     ],
-    "nvlinks": [{"a": None, "b": None, "links": None}],
-    "nvidia": {"driver": None, "flavour": None, "nvswitch": None},
+    "nvlinks": [{"a": "int", "b": "int", "links": "int"}],
+    "nvidia": {"driver": "str", "flavour": "str", "nvswitch": "bool"},
     "fabric": {
         "hcas": [
             {
-                "name": None,
-                "guid": None,
+                "name": "str",
+                "guid": "str",
                 "ports": [
-                    {"port": None, "guid": None, "state": None, "link_layer": None, "rate_gbps": None, "leaf": None}
+                    {
+                        "port": "int",
+                        "guid": "str",
+                        "state": "str",
+                        "link_layer": "str",
+                        "rate_gbps": "float",
+                        "leaf": "str",
+                    }
                 ],
             }
         ]
     },
-    "problems": [{"id": None, "severity": None, "host": None, "message": None, "remedy": None}],
+    "problems": [{"id": "str", "severity": "str", "host": "str", "message": "str", "remedy": "str"}],
 }
+# Always known; every other plain value may be null.
+_ALWAYS = frozenset({"schema", "host", "pci", "name", "id", "severity", "message", "remedy", "a", "b", "links"})
 
 
 def faults(record: Any) -> list[str]:
-    """Return one sentence for each place where ``record`` lacks a key, has an unknown one or another structure."""
+    """Return one sentence for each place where ``record`` lacks a key, has an unknown one or a value of another type."""
     return _faults(record, RECORD, "node_hardware")
 
 
@@ -88,7 +98,24 @@ def _faults(value: Any, form: Any, path: str) -> list[str]:
         if not isinstance(value, list):
             return [f"{path} is not a list"]
         return [fault for index, item in enumerate(value) for fault in _faults(item, form[0], f"{path}[{index}]")]
-    return [f"{path} is a dictionary"] if isinstance(value, Mapping) else []
+    if value is None and form != "list" and path.rpartition(".")[2] not in _ALWAYS:
+        return []
+    fault = _fault_of_plain(value, form)
+    return [f"{path} {fault}"] if fault else []
+
+
+def _fault_of_plain(value: Any, kind: str) -> str:
+    if isinstance(value, Mapping):
+        return "is a dictionary"
+    if kind == "list":
+        return "" if isinstance(value, list) and all(isinstance(item, str) for item in value) else "is no list of texts"
+    if kind == "str":
+        return "" if isinstance(value, str) else f"is {value!r}, not a text in quotes"
+    if kind == "bool":
+        return "" if isinstance(value, bool) else f"is {value!r}, neither true nor false"
+    numbers = (int, float) if kind == "float" else int
+    known = isinstance(value, numbers) and not isinstance(value, bool) and 0 <= value < _TOO_LARGE
+    return "" if known else f"is {value!r}, not a number in reason"
 
 
 def ordered(record: Any) -> Any:

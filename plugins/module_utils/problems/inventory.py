@@ -182,6 +182,43 @@ ENTRIES: tuple[Entry, ...] = (
         remedy="Make the folder and move the file into it: mkdir {folder} && mv {path} {folder}/main.yml",
     ),
     Entry(
+        id="INV025",
+        severity=ERROR,
+        title="Hardware record that cannot be read",
+        message="The hardware record of {host} does not have the form of its schema: {fault}{more}.",
+        remedy="Undo edits made by hand in host_vars/{host}/hardware.yml, or move the file away and run "
+        "playbooks/discover.yml --limit {host}.",
+    ),
+    Entry(
+        id="INV026",
+        severity=ERROR,
+        title="Variable whose template fails",
+        message="The value of {variable} ({names}) cannot be made{detail}.",
+        remedy="Correct the template in {variable}. If it is right once the run has begun, add INV026 to "
+        "slurm_skip_problems.",
+    ),
+    Entry(
+        id="INV027",
+        severity=ERROR,
+        title="Parameter that cannot be written",
+        message="{variable} of {names} has an entry that cannot be used. {fault}.",
+        remedy="Correct or remove the entry in {variable}.",
+    ),
+    Entry(
+        id="INV028",
+        severity=ERROR,
+        title="Version of Slurm that cannot be read",
+        message="slurm_version is {version}, which is no version of Slurm.",
+        remedy="Write it like \"24.11\", in quotes, or remove slurm_version to use that of the distribution.",
+    ),
+    Entry(
+        id="INV029",
+        severity=ERROR,
+        title="Topology file that is not there",
+        message="slurm_topology_file is {path}, which {fault} on the machine where Ansible runs.",
+        remedy="Write the absolute path of the file into slurm_topology_file, or remove it.",
+    ),
+    Entry(
         id="INV030",
         severity=ERROR,
         title="GPU to leave out that is not in the record",

@@ -195,7 +195,7 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "SLM026",
         ERROR,
         "Partition name that cannot be used",
-        "'{partition}' cannot name a partition.",
+        "{partition!r} cannot name a partition.",
         "Use letters, digits and . _ - in partition names, beginning with a letter or digit; DEFAULT is reserved.",
     ),
     Entry(

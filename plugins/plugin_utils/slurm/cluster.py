@@ -165,8 +165,8 @@ class _Derivation:
         if record.get("schema") != SCHEMA:
             self.tell("SLM002", host.name, schema=repr(record.get("schema")), known=SCHEMA)
             return None
-        self._pass_on(host, record)
         try:
+            self._pass_on(host, record)
             shape = shape_key(record)
             key = (shape, self._left_out(host, record) if host.gpu_exclude else frozenset())
             if key not in self._machines:
@@ -189,13 +189,12 @@ class _Derivation:
 
     def _pass_on(self, host: Host, record: Mapping[str, Any]) -> None:
         """Pass on what detection found, and tell if the record is another host's."""
-        for problem in record.get("problems") or ():
-            try:
+        try:
+            for problem in record.get("problems") or ():
                 fields = {name: str(problem[name]) for name in ("id", "severity", "host", "message", "remedy")}
-            except (KeyError, TypeError):
-                self.tell("SLM003", host.name, detail="its list of problems has another form")
-                continue
-            self.problems.append(Problem(**fields))
+                self.problems.append(Problem(**fields))
+        except (KeyError, TypeError) as exc:
+            raise RecordError("its list of problems has another form") from exc
         recorded = record.get("host")
         if recorded and recorded != host.name:
             self.tell("SLM033", host.name, recorded=recorded)
@@ -280,7 +279,9 @@ class _Derivation:
 
     @staticmethod
     def _key_text(values: Mapping[str, Any]) -> str:
-        return json.dumps(values, sort_keys=True, default=str) if values else ""
+        # The names as texts first: sorting does not take a number beside a text.
+        named = {str(name): value for name, value in values.items()}
+        return json.dumps(sorted(named.items()), default=str, skipkeys=True) if values else ""
 
     def tell_about_types(self, hosts: Iterable[Host]) -> None:
         """Tell what is wrong with type names over the whole cluster: names never used, one name for two models."""

@@ -10,12 +10,14 @@ The node's memory varies by some MiB between equal machines and is therefore kep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
+from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.cpulist import parse_set
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names import natural_key
 
 __all__ = [
@@ -33,6 +35,9 @@ __all__ = [
 ]
 
 SCHEMA = 1
+
+_TOO_LARGE = 1 << 40  # a slip of a hand that edits a record; no number in one comes near
+_FILE = re.compile(r"/dev/[A-Za-z0-9/_-]+")
 
 _CPU = itemgetter("sockets", "cores_per_socket", "threads_per_core", "cpus")
 _GPU = itemgetter("pci", "device_id", "minor", "type", "memory_mib", "cores", "problem")
@@ -124,22 +129,18 @@ def memory_of(record: Mapping[str, Any]) -> int | None:
 
 
 def core_set(text: str | None) -> frozenset[int] | None:
-    """Return the core ids of a list like ``0-55,112``; None if it is unknown or empty."""
+    """Return the core ids of a list like ``0-55,112``; None if it is unknown or empty. Raises ValueError."""
     if not text:
         return None
-    cores: set[int] = set()
-    for part in text.split(","):
-        low, _dash, high = part.partition("-")
-        cores.update(range(int(low), int(high or low) + 1))
-    return frozenset(cores)
+    return frozenset(parse_set(text))
 
 
 def whole(value: Any, what: str) -> int | None:
     """Return a whole number that is not negative as a plain int, None as None; anything else is a fault."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RecordError(f"{what} is {value!r}, not a number")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _TOO_LARGE:
+        raise RecordError(f"{what} is {value!r}, not a number in reason")
     return int(value)
 
 
@@ -151,6 +152,13 @@ def _text(value: Any, what: str) -> str | None:
         raise RecordError(f"{what} is {value!r}, not a text")
     # join() makes a plain str also of Ansible's tagged ones, at which str() of a subclass may stop short.
     return "".join((value, ""))
+
+
+def _device_file(value: Any, where: str) -> str:
+    text = _text(value, f"a MIG device file {where}") or ""
+    if not _FILE.fullmatch(text):
+        raise RecordError(f"a MIG device file {where} is {text!r}, not a path below /dev")
+    return text
 
 
 def _pci_key(gpu: Gpu) -> tuple[Any, ...]:
@@ -182,7 +190,7 @@ def _gpu_of(key: tuple[Any, ...]) -> Gpu:
         instances=tuple(
             MigInstance(
                 profile=_text(profile, f"the MIG profile {where}") or "",
-                files=tuple(_text(file, f"a MIG device file {where}") or "" for file in files),
+                files=tuple(_device_file(file, where) for file in files),
             )
             for profile, files in instances
         ),

@@ -36,7 +36,7 @@ RESERVED = frozenset({"all", "default", "localhost"})
 _TRAILING_NUMBER = re.compile(r"^(.*?)([0-9]+)$", re.DOTALL)
 _DIGITS = re.compile(r"([0-9]+)")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"^([0-9]+)(?:-([0-9]+))?$")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _FORBIDDEN = re.compile(r"[^a-z0-9_-]")
 
 
@@ -156,7 +156,7 @@ def _numbers(part: str, bracket: str) -> list[str]:
     """Return the numbers of one bracket as text; the low bound of each range gives the width (hostlist.c)."""
     numbers: list[str] = []
     for piece in bracket.split(","):
-        match = _RANGE.match(piece.strip())
+        match = _RANGE.fullmatch(piece.strip())
         if not match:
             raise HostlistError(part, f"has '{piece}' where a number or a range of numbers belongs")
         low, high = match[1], match[2] or match[1]

@@ -45,7 +45,7 @@ __all__ = ["MIG_FEATURE", "OFF", "Inspected", "NodeKind", "Share", "inspect", "r
 
 _GIB = 1024
 _SMALL_STEP = 64
-_FEATURE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*$")
+_FEATURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 # What drivers older than the card call it.
 _UNNAMED_CARD = "graphics_device"
 MIG_SUFFIX = "_mig"
@@ -245,7 +245,7 @@ def _features(
         features.append(f"{len({offer.gpu for offer in inspected.offers})}gpu")
     if any(offer.device.profile for offer in inspected.offers):
         features.append(MIG_FEATURE)
-    features = [feature for feature in features if _FEATURE.match(feature)]
+    features = [feature for feature in features if _FEATURE.fullmatch(feature)]
     found = []
     for variable, values in (
         ("slurm_node_rack", [f"rack-{rack}"] if rack else []),
@@ -253,7 +253,7 @@ def _features(
         ("slurm_node_parameters", from_parameters),
     ):
         for value in values:
-            if _FEATURE.match(value):
+            if _FEATURE.fullmatch(value):
                 features.append(value)
             else:
                 found.append(finding("SLM023", given=value, variable=variable))

@@ -10,6 +10,7 @@ the hardware is written and is a warning; everything else is written as it is. E
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ _CANONICAL = {name.lower(): name for name in NODE_PARAMETERS} | {
 _OWN_VARIABLE = {"nodename": "is the inventory name", "nodeaddr": "is set by node_base_address"}
 _STATES = frozenset({"CLOUD", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "UNKNOWN"})
 _LAYOUT = ("Sockets", "CoresPerSocket", "ThreadsPerCore")
-_WHOLE = ("Boards", "CPUs", "CoreSpecCount", "MemSpecLimit", "RealMemory", *_LAYOUT)
+_WHOLE = ("Boards", "CPUs", "CoreSpecCount", "MemSpecLimit", "Port", "RealMemory", "TmpDisk", "Weight", *_LAYOUT)
+_NUMBER = re.compile(r"[0-9]{1,10}")
 # Above this part of the detected memory a value is at the mercy of the next firmware or kernel.
 _SAFE_MEMORY_PERCENT = 99
 _UNQUOTABLE = re.compile(r"[\n\r\"#\\]")
@@ -92,7 +94,7 @@ def value_text(value: Any) -> str:
         return "YES" if value else "NO"
     if isinstance(value, (list, tuple)):
         return ",".join(value_text(item) for item in value)
-    if not isinstance(value, (str, int, float)):
+    if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueTextError("a text, a number, true, false or a list of them is needed")
     text = str(value).strip()
     if _UNQUOTABLE.search(text):
@@ -123,8 +125,10 @@ def _canonical(given: Mapping[str, Any], release: Release, found: list[Finding])
             except ValueTextError as exc:
                 found.append(finding("SLM014", parameter=name, given=repr(value), reason=exc))
                 continue
-            if known in _WHOLE and not text.isdecimal():
+            if known in _WHOLE and not _NUMBER.fullmatch(text):
                 found.append(finding("SLM014", parameter=name, given=text, reason="a whole number is needed"))
+            elif known in result:
+                found.append(finding("SLM014", parameter=name, given=text, reason="it is set twice, in two spellings"))
             elif known == "State" and text.upper() not in _STATES:
                 reason = f"a node starts as one of {', '.join(sorted(_STATES))}"
                 found.append(finding("SLM014", parameter=name, given=text, reason=reason))
@@ -224,7 +228,7 @@ def _gres_entries(text: str) -> list[tuple[str, str, int]]:
     for entry in text.strip('"').split(","):
         name, _colon, rest = entry.strip().partition(":")
         kind, _colon, count = rest.rpartition(":")
-        if not name or not count.isdecimal():
+        if not name or not _NUMBER.fullmatch(count):
             raise ValueTextError(f"'{entry}' is not name[:type]:count")
         entries.append((name, kind, int(count)))
     return entries

@@ -24,11 +24,16 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
 )
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.nodes import NodeKind
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.overrides import ValueTextError, value_text
-from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import OLDEST, Release, version_text
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.versions import (
+    KNOWN,
+    OLDEST,
+    Release,
+    version_text,
+)
 
-__all__ = ["Partition", "PartitionRules", "partitions"]
+__all__ = ["Partition", "PartitionRules", "item_faults", "partitions"]
 
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9._+-]")
 _GPU_TYPE = "gpu_type:"
 # Parameters of a PartitionName line (slurm.conf(5)) -> first release that knows them. Unknown ones stop every daemon.
@@ -46,6 +51,7 @@ PARTITION_PARAMETERS: dict[str, tuple[int, int]] = {
 }
 _CANONICAL = {name.lower(): name for name in PARTITION_PARAMETERS}
 _OWN_KEY = {"partitionname": "name", "nodes": "nodes", "default": "default"}
+_STATES = ("UP", "DOWN", "DRAIN", "INACTIVE")
 _ITEM_KEYS = frozenset({"name", "nodes", "default", "state", "parameters"})
 # Exclude each other on one line.
 _MEMORY_DEFAULTS = frozenset({"DefMemPerCPU", "DefMemPerGPU", "DefMemPerNode"})
@@ -163,6 +169,9 @@ def _parameters(partition: str, given: Mapping[str, Any], release: Release, prob
         elif release.number < PARTITION_PARAMETERS[known]:
             reason = f"Slurm knows from {version_text(PARTITION_PARAMETERS[known])} on only"
             problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
+        elif known in result:
+            reason = "is set twice, in two spellings"
+            problems.append(make("SLM029", "", partition=partition, parameter=name, reason=reason))
         else:
             try:
                 result[known] = value_text(value)
@@ -188,7 +197,28 @@ def _fault_of_item(item: Any) -> str:
         return f"parameters of '{name}' is not a dictionary."
     if not isinstance(item.get("default", False), (bool, type(None))):
         return f"default of '{name}' is neither true nor false."
+    if item.get("state") is not None and str(item["state"]).upper() not in _STATES:
+        return f"state of '{name}' is {item['state']!r}; {', '.join(_STATES)} are known."
     return ""
+
+
+def item_faults(items: Iterable[Any]) -> list[Problem]:
+    """Return what is wrong with the operator's items by themselves, whatever the nodes and the version of Slurm are."""
+    problems: list[Problem] = []
+    newest = Release(max(KNOWN), "", mig_by_name=True, mig_beside_sharing=True)
+    for item in items:
+        fault = _fault_of_item(item)
+        if fault:
+            problems.append(make("SLM030", "", detail=fault))
+        elif _name_fault(item["name"]):
+            problems.append(make("SLM026", "", partition=item["name"]))
+        else:
+            _parameters(item["name"], item.get("parameters") or {}, newest, problems)
+    return problems
+
+
+def _name_fault(name: str) -> bool:
+    return not _NAME.fullmatch(name) or name.upper() == "DEFAULT"
 
 
 def _apply_items(
@@ -202,7 +232,7 @@ def _apply_items(
             problems.append(make("SLM030", "", detail=fault))
             continue
         name = str(item["name"])
-        if not _NAME.match(name) or name.upper() == "DEFAULT":
+        if _name_fault(name):
             problems.append(make("SLM026", "", partition=name))
             continue
         if name in seen:
@@ -252,7 +282,7 @@ def partitions(
     Order: all nodes, GPU types, then the operator's own in the order given. Exactly one is the default.
     """
     problems: list[Problem] = []
-    if rules.all_name and (not _NAME.match(rules.all_name) or rules.all_name.upper() == "DEFAULT"):
+    if rules.all_name and _name_fault(rules.all_name):
         problems.append(make("SLM026", "", partition=rules.all_name))
         rules = PartitionRules(rules.items, "", rules.by_gpu_type, rules.def_per_gpu, rules.groups)
     drafts = _derived(kinds, rules)

@@ -24,7 +24,7 @@ AUTODETECT_NVIDIA_SINCE = (24, 11)
 # Feature releases of Slurm that this collection knows; patch levels do not change the rules used here.
 KNOWN = ((22, 5), (23, 2), (23, 11), (24, 5), (24, 11), (25, 5), (25, 11), (26, 5))
 
-_VERSION = re.compile(r"^\s*(?:slurm(?:-wlm)?\s+)?(?:[0-9]+:)?([0-9]{2})[.-]([0-9]{1,2})(?:[.\-+~].*)?$")
+_VERSION = re.compile(r"\s*(?:slurm(?:-wlm)?\s+)?(?:[0-9]+:)?([0-9]{2})[.-]([0-9]{1,2})(?:[.\-+~].*)?")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Release:
 
 def parse(version: str) -> tuple[int, int] | None:
     """Return (year, month) of ``24.11``, ``24.11.5-4``, ``slurm-wlm 22.05.8``; None for anything else."""
-    match = _VERSION.match(version)
+    match = _VERSION.fullmatch(version)
     return (int(match[1]), int(match[2])) if match else None
 
 

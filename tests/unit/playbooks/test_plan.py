@@ -99,6 +99,15 @@ def test_plan_without_a_version_says_what_to_set(play: Play) -> None:
     assert "Set slurm_version" in result.stdout
 
 
+def test_plan_tells_everything_that_is_wrong_with_the_inventory_at_once(play: Play) -> None:
+    wrong = {"slurm_settings": {"NodeName": "x"}, "slurm_version": "Debian", "slurm_partitions": [{"name": "a b"}]}
+    result = play(inventory(DEAD, **wrong), "plan.yml")
+    assert result.returncode != 0
+    for problem_id in ("INV027", "INV028", "SLM026"):
+        assert f"ERROR {problem_id} " in result.stdout
+    assert "UNREACHABLE" not in result.stdout
+
+
 def test_plan_compares_with_the_files_of_the_controller(play: Play, tmp_path: Path) -> None:
     conf_dir = tmp_path / "slurm"
     conf_dir.mkdir()

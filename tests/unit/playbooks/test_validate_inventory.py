@@ -17,6 +17,23 @@ Play = Callable[..., Any]
 UNREACHABLE = {"ansible_connection": "ssh", "ansible_host": "192.0.2.1"}
 
 
+def record(host: str) -> dict[str, Any]:
+    """Return a record of which little is known."""
+    keys = ("architecture", "model", "sockets", "cores_per_socket", "threads_per_core", "cpus", "offline")
+    return {
+        "schema": 1,
+        "host": host,
+        "taken_at": None,
+        "cpu": {**dict.fromkeys(keys), "core_map": [], "numa_nodes": []},
+        "memory_mib": None,
+        "gpus": [],
+        "nvlinks": [],
+        "nvidia": dict.fromkeys(("driver", "flavour", "nvswitch")),
+        "fabric": {"hcas": []},
+        "problems": [],
+    }
+
+
 def inventory(**changes: Any) -> dict[str, Any]:
     """Return a sound inventory; ``changes`` are variables of all hosts, or groups (``group_<name>``) to replace."""
     groups: dict[str, Any] = {
@@ -24,8 +41,8 @@ def inventory(**changes: Any) -> dict[str, Any]:
         "slurm_dbd": {"ctl1": {}},
         "mariadb": {"ctl1": {}},
         "slurm_node": {
-            "gpu1": {"node_hardware": {"schema": 1, "host": "gpu1"}},
-            "gpu2": {"node_hardware": {"schema": 1, "host": "gpu2"}},
+            "gpu1": {"node_hardware": record("gpu1")},
+            "gpu2": {"node_hardware": record("gpu2")},
         },
     }
     variables: dict[str, Any] = {"slurm_cluster_name": "rack", **UNREACHABLE}
@@ -67,13 +84,12 @@ def test_sound_inventory_goes_on_with_every_host(checked: Callable[..., Any]) ->
     assert "Remedy" not in result.stdout
 
 
-RECORD = {"schema": 1, "host": "gpu1"}
 BAD: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("no controller", {"group_slurm_controller": {}}, "INV001", ["slurm_controller"]),
     ("same name in another case", {"group_slurm_login": {"GPU1": {}}}, "INV002", ["GPU1 and gpu1"]),
     (
         "node name",
-        {"group_slurm_node": {"gpu 1": {"node_hardware": {"schema": 1, "host": "gpu 1"}}}},
+        {"group_slurm_node": {"gpu 1": {"node_hardware": record("gpu 1")}}},
         "INV003",
         ["gpu 1"],
     ),
@@ -99,6 +115,10 @@ BAD: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("no cluster name", {"slurm_cluster_name": None}, "INV017", ["slurm_cluster_name", "group_vars/all"]),
     ("unknown id", {"slurm_skip_problems": ["INV99"]}, "INV018", ["slurm_skip_problems", "INV99"]),
     ("wrong type", {"slurm_partitions": 5}, "INV015", ["slurm_partitions", "list"]),
+    ("number for a dictionary", {"slurm_node_gpu_sharing": 5}, "INV015", ["slurm_node_gpu_sharing", "it is 5"]),
+    ("template that fails", {"slurm_memory_reserve_mib": "{{ 1 / 0 }}"}, "INV026", ["reserve_mib", "division by zero"]),
+    ("no such filter", {"slurm_settings": {"A": "{{ 1 | nope }}"}}, "INV026", ["slurm_settings", "nope"]),
+    ("derived parameter", {"slurm_settings": {"nodeName": "x"}}, "INV027", ["slurm_settings", "NodeName"]),
 ]
 
 
@@ -130,7 +150,7 @@ def test_empty_inventory_is_noticed(checked: Callable[..., Any]) -> None:
 
 
 def test_node_without_a_record_is_named_and_the_run_goes_on(checked: Callable[..., Any]) -> None:
-    result = checked(inventory(group_slurm_node={"gpu1": {"node_hardware": RECORD}, "gpu2": {}}))
+    result = checked(inventory(group_slurm_node={"gpu1": {"node_hardware": record("gpu1")}, "gpu2": {}}))
     assert result.returncode == 0
     assert "WARNING INV012 gpu2" in result.stdout
     assert result.touched == ["ctl1", "gpu1", "gpu2"]

@@ -56,6 +56,44 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "host_vars" / "gpu001" / "hardware.yml"
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"node_hardware: \xff\xfe", "UTF-8", id="not UTF-8"),
+        pytest.param(b"node_hardware: 2026-13-45", "not YAML", id="date that is none"),
+        pytest.param(b"node_hardware: " + b"[" * 5000, "not YAML", id="nested too deeply"),
+        pytest.param(b"node_hardware: {schema: 1", "not YAML", id="cut off"),
+    ],
+)
+def test_file_that_is_no_yaml(path: Path, content: bytes, words: str) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    result = run(path, evidence_of("hgx-h100-8gpu"))
+    assert ids(result) == ["REC002"]
+    assert words in result["problems"][0]["message"]
+    assert path.read_bytes() == content
+
+
+def test_value_of_another_type_in_the_file(path: Path) -> None:
+    """A number in quotes was compared with one, which ended in a traceback."""
+    evidence = evidence_of("hgx-h100-8gpu")
+    run(path, evidence)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(f"memory_mib: {evidence['memory_mib']}", "memory_mib: '64 GB'"), encoding="utf-8")
+    result = run(path, evidence)
+    assert ids(result) == ["REC002"]
+    assert "memory_mib is '64 GB'" in result["problems"][0]["message"]
+
+
+@pytest.mark.parametrize("obstacle", ["host_vars", "host_vars/gpu001"])
+def test_place_that_cannot_be_written(path: Path, obstacle: str) -> None:
+    place = path.parents[2] / obstacle
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("", encoding="utf-8")
+    with pytest.raises(AnsibleActionFail, match=r"record of gpu001 cannot be .* hardware_record_dir"):
+        run(path, evidence_of("hgx-h100-8gpu"))
+
+
 def test_first_run_writes_the_record(path: Path) -> None:
     evidence = evidence_of("hgx-h100-8gpu")
     result = run(path, evidence)

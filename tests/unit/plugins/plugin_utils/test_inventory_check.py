@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import CATALOGUE
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.inventory_check import (
     UNRESOLVED,
+    Failed,
     Site,
     Specs,
     check,
@@ -37,7 +38,9 @@ SPECS = Specs(
         "slurm_cluster_name": ("slurm", {"type": "str", "required": True}),
         "slurm_partitions": ("slurm", {"type": "list", "elements": "dict"}),
         "slurm_auth": ("slurm", {"type": "str", "choices": ["munge", "slurm"]}),
-        "slurm_settings": ("slurm", {"type": "dict"}),
+        "slurm_settings": ("slurm", {"type": "dict", "default": {}}),
+        "slurm_version": ("slurm", {"type": "str"}),
+        "slurm_topology_file": ("slurm", {"type": "str"}),
         "slurm_memory_reserve_percent": ("slurm", {"type": "int"}),
         "slurm_dbd_password": ("slurm_dbd", {"type": "dict", "no_log": True}),
         "slurm_node_gpu_exclude": ("slurm_node", {"type": "list", "elements": "str"}),
@@ -46,8 +49,31 @@ SPECS = Specs(
     },
     names=frozenset({"slurm_cluster_name", "slurm_partitions", "slurm_auth", "munge_key"}),
 )
-GPU = {"pci": "00000000:1b:00.0", "uuid": None, "minor": 3}
+GPU = {
+    **dict.fromkeys(("device_id", "uuid", "product", "type", "memory_mib", "numa", "cores", "problem")),
+    "pci": "00000000:1b:00.0",
+    "minor": 3,
+    "mig": {"mode": None, "instances": []},
+    "fabric": dict.fromkeys(("cluster_uuid", "clique", "state", "status")),
+}
 NODES = [f"gpu{number:03}" for number in range(1, 5)]
+
+
+def record_of(host: str, *gpus: Any) -> dict[str, Any]:
+    """Return a record of which little is known."""
+    keys = ("architecture", "model", "sockets", "cores_per_socket", "threads_per_core", "cpus", "offline")
+    return {
+        "schema": 1,
+        "host": host,
+        "taken_at": None,
+        "cpu": {**dict.fromkeys(keys), "core_map": [], "numa_nodes": []},
+        "memory_mib": None,
+        "gpus": list(gpus),
+        "nvlinks": [],
+        "nvidia": dict.fromkeys(("driver", "flavour", "nvswitch")),
+        "fabric": {"hcas": []},
+        "problems": [],
+    }
 
 
 def sound() -> tuple[Groups, Variables]:
@@ -67,7 +93,7 @@ def sound() -> tuple[Groups, Variables]:
         for index, host in enumerate(hosts, start=1)
     }
     for node in NODES:
-        variables[node]["node_hardware"] = {"schema": 1, "host": node}
+        variables[node]["node_hardware"] = record_of(node)
     return groups, variables
 
 
@@ -97,7 +123,7 @@ def added(host: str, *groups_of_host: str) -> Callable[[Groups, Variables], Any]
     def change(groups: Groups, variables: Variables) -> None:
         for group in groups_of_host:
             groups.setdefault(group, []).append(host)
-        variables[host] = {"slurm_cluster_name": "rack", "node_hardware": {"schema": 1, "host": host}}
+        variables[host] = {"slurm_cluster_name": "rack", "node_hardware": record_of(host)}
 
     return change
 
@@ -152,11 +178,34 @@ FAULTS: list[tuple[str, Callable[[Groups, Variables], Any], str, list[str]]] = [
     ("record without a schema", on("gpu001", "node_hardware", {"gpus": []}), "INV010", ["schema none"]),
     ("record that is a text", on("gpu001", "node_hardware", "8 GPUs"), "INV010", ["gpu001"]),
     ("copied record", on("gpu001", "node_hardware", {"schema": 1, "host": "gpu002"}), "INV011", ["gpu001", "gpu002"]),
+    (
+        "record with a number as text",
+        on("gpu001", "node_hardware", {**record_of("gpu001"), "memory_mib": "64 GB"}),
+        "INV025",
+        ["gpu001", "node_hardware.memory_mib is '64 GB'", "hardware.yml"],
+    ),
+    (
+        "record whose GPUs are a number, with a GPU to leave out",
+        lambda _groups, variables: variables["gpu001"].update(
+            node_hardware={**record_of("gpu001"), "gpus": 5}, slurm_node_gpu_exclude=["0"]
+        ),
+        "INV025",
+        ["node_hardware.gpus is not a list"],
+    ),
+    ("template that fails", everywhere("slurm_auth", Failed("division by zero")), "INV026", ["division by zero"]),
+    ("derived parameter", everywhere("slurm_settings", {"nodeNAME": "x"}), "INV027", ["slurm_settings", "NodeName"]),
+    ("number as a name", everywhere("slurm_settings", {1: 2}), "INV027", ["'1' is no name of a parameter"]),
+    ("version that is none", everywhere("slurm_version", "Debian"), "INV028", ["'Debian'", "quotes"]),
+    ("no such topology file", everywhere("slurm_topology_file", "/no/such.conf"), "INV029", ["/no/such.conf"]),
+    ("null", everywhere("slurm_settings", None), "INV015", ["null"]),
+    ("list as a text", on("gpu001", "slurm_node_gpu_exclude", "0000:1b:00.0"), "INV015", ["list of str"]),
+    ("dictionary as a text", everywhere("slurm_settings", "ReturnToService=2"), "INV015", ["of type dict"]),
+    ("sharing as a number", on("gpu001", "slurm_node_gpu_sharing", 5), "INV015", ["it is 5"]),
     ("no record", on("gpu001", "node_hardware", None), "INV012", ["gpu001", "left out"]),
     (
         "GPU to leave out that is not there",
         lambda _groups, variables: variables["gpu001"].update(
-            node_hardware={"schema": 1, "host": "gpu001", "gpus": [GPU]},
+            node_hardware=record_of("gpu001", GPU),
             slurm_node_gpu_exclude=["0000:1b:00.0", 960.0],
         ),
         "INV030",
@@ -202,6 +251,40 @@ def test_fault_gives_its_problem_only(
     assert [problem["id"] for problem in problems] == [problem_id]
     for word in words:
         assert word in problems[0]["message"] + problems[0]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("item", "problem_id", "word"),
+    [
+        pytest.param({"name": "a b"}, "SLM026", "'a b'", id="blank in the name"),
+        pytest.param({"name": "a\n"}, "SLM026", "a", id="line break in the name"),
+        pytest.param({"name": "a", "parameters": {"MaxTym": 1}}, "SLM029", "MaxTym", id="unknown parameter"),
+        pytest.param({"name": "a", "parameters": {"MaxTime": 1, "maxtime": 2}}, "SLM029", "twice", id="set twice"),
+        pytest.param({"name": "a", "parameters": {"MaxTime": "1#"}}, "SLM029", "'#'", id="comment sign"),
+        pytest.param({"name": "a", "default": "yes"}, "SLM030", "default", id="default that is a text"),
+        pytest.param({"name": "a", "nodes": "gpu001"}, "SLM030", "nodes", id="nodes that are a text"),
+    ],
+)
+def test_partition_item_is_judged_before_anything_is_touched(
+    item: dict[str, Any], problem_id: str, word: str
+) -> None:
+    [problem] = found(partitions(item))
+    assert problem["id"] == problem_id
+    assert word in problem["message"]
+
+
+@pytest.mark.parametrize("value", [5, float("inf"), [float("inf")], {"mode": "shard", "per_gpu": float("inf")}])
+def test_value_that_ansible_cannot_convert_is_a_problem(value: Any) -> None:
+    option = {"type": "dict", "options": {"mode": {"type": "str"}, "per_gpu": {"type": "int"}}}
+    specs = Specs(SPECS.roles, {**SPECS.options, "slurm_node_gpu_sharing": ("slurm_node", option)}, SPECS.names)
+    problems = found(on("gpu001", "slurm_node_gpu_sharing", value), specs=specs)
+    assert [problem["id"] for problem in problems] == ["INV015"]
+
+
+def test_password_is_not_repeated() -> None:
+    [problem] = found(everywhere("slurm_dbd_settings", {"StoragePass": "hunter#2"}))
+    assert problem["id"] == "INV027"
+    assert "hunter" not in str(problem)
 
 
 def test_every_kind_of_problem_has_a_test() -> None:

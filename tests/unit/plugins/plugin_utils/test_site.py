@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleFilterError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.steelrack.gpu_cluster.plugins.filter import site as site_filters
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils import site
+
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize(
@@ -63,11 +67,31 @@ def test_conf_lines(defaults: dict[str, Any], overrides: dict[str, Any], lines: 
         pytest.param({"A": 'say "x"'}, "quote", id="quote"),
         pytest.param({"A": "x\ny"}, "line break", id="line break"),
         pytest.param({"StoragePass": "se#cret"}, "comment", id="comment sign"),
+        pytest.param({"A": "x\\"}, "backslash", id="backslash at the end joins the next line"),
+        pytest.param({"A": "x\ty"}, "control character", id="tab"),
+        pytest.param({"A": {"b": 1}}, "no text, number", id="dictionary"),
+        pytest.param({"A": [{"b": 1}]}, "no text, number", id="list of dictionaries"),
+        pytest.param({"A": float("nan")}, "no text, number", id="not a number"),
+        pytest.param({1: 2}, "no name", id="name that is a number"),
+        pytest.param({"A ": 2}, "no name", id="name with a blank"),
+        pytest.param({"A=1\nB": 2}, "no name", id="name with a line break"),
+        pytest.param({"ReturnToService": 1, "returntoservice": 2}, "one parameter", id="one parameter twice"),
     ],
 )
 def test_conf_lines_refuses(overrides: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         site.conf_lines({}, overrides, denied=["NodeName"])
+
+
+def test_conf_lines_tells_everything_at_once_and_no_password() -> None:
+    with pytest.raises(ValueError, match="NodeName.*'B'.*StoragePass") as caught:
+        site.conf_lines({}, {"NodeName": 1, "B ": 2, "StoragePass": "hunter#2"}, denied=["NodeName"])
+    assert "hunter" not in str(caught.value)
+
+
+def test_template_denies_what_the_inventory_check_denies() -> None:
+    template = ROOT / "roles" / "slurm_controller" / "templates" / "etc" / "slurm" / "slurm.conf.j2"
+    assert f"denied={list(site.DERIVED)}" in template.read_text(encoding="utf-8")
 
 
 def gpu(minor: int | None, problem: str | None = None, instances: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -90,6 +114,20 @@ def gpu(minor: int | None, problem: str | None = None, instances: list[dict[str,
 )
 def test_device_files(record: dict[str, Any], files: list[str]) -> None:
     assert site.device_files(record) == files
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"gpus": 5}, {"gpus": ["x"]}, {"gpus": [{}]}, {"gpus": [{**gpu(0), "mig": None}]}, ["x"]],
+    ids=["number", "texts", "no keys", "no mig", "list"],
+)
+def test_device_files_of_a_record_that_cannot_be_read(record: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match="node_hardware.*discover again"):
+        site_filters.gpu_device_files(record)
+
+
+def test_device_files_take_a_text_for_a_list() -> None:
+    assert site.device_files({"gpus": [gpu(1), gpu(0), gpu(2)]}, "1,2") == ["/dev/nvidia0"]
 
 
 @pytest.mark.parametrize("entry", [1, "1", "1b:00.0", "GPU-5f1d2c3b"])

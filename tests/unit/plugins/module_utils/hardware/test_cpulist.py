@@ -31,7 +31,7 @@ def test_parse_sequence(text: str, numbers: list[int]) -> None:
     assert cpulist.parse_sequence(text) == numbers
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "-1", "3-1", "0-4:0", "1;2", "N/A"])
+@pytest.mark.parametrize("text", ["a", "1-", "-1", "3-1", "0-4:0", "1;2", "N/A", "0-99999999999", "²"])
 def test_parse_says_which_part_is_wrong(text: str) -> None:
     with pytest.raises(cpulist.CpuListError) as caught:
         cpulist.parse_sequence("0-3," + text)
@@ -56,9 +56,10 @@ def test_parse_mask(mask: str, numbers: list[int]) -> None:
     assert cpulist.parse_mask(mask) == numbers
 
 
-def test_parse_mask_refuses_other_text() -> None:
+@pytest.mark.parametrize("text", ["zz", "f" * 100_000])
+def test_parse_mask_refuses_other_text(text: str) -> None:
     with pytest.raises(cpulist.CpuListError):
-        cpulist.parse_mask("zz")
+        cpulist.parse_mask(text)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,20 @@ def test_status_that_is_no_number(evidence: Make) -> None:
     recorded = evidence({"commands/uname_-m": "x86_64\n", "commands/uname_-m.rc": "bad\n"})
     with pytest.raises(EvidenceError, match=r"uname_-m\.rc"):
         recorded.run("uname", "-m")
+
+
+def test_what_is_no_file_is_not_waited_for(lay: Callable[..., str]) -> None:
+    """A pipe in a bundle would keep the run for ever."""
+    root = lay({"commands/uname_-m": "x86_64\n", "sys/a": "text\n"})
+    for name in ("commands/uname_-m", "commands/nvidia-smi_-L", "sys/a", "sys/b"):
+        path = Path(root) / name
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    (Path(root) / "sys" / "loop").symlink_to("loop")
+    (Path(root) / "sys" / "folder").mkdir()
+    bundle = Evidence([root])
+    assert [bundle.read(f"/sys/{name}") for name in ("a", "b", "loop", "folder")] == [None] * 4
+    assert bundle.run("uname", "-m") == bundle.run("nvidia-smi", "-L") == Command(COMMAND_MISSING, "")
 
 
 def test_a_bundle_never_runs_anything(evidence: Make) -> None:

@@ -52,6 +52,13 @@ def test_order_of_keys_is_the_schemas(record: Record) -> None:
             "node_hardware.gpus[3].mig.instances[1].gi is missing",
         ),
         (lambda r: r.update(memory_mib={"total": 1}), "node_hardware.memory_mib is a dictionary"),
+        (lambda r: r.update(memory_mib="64"), "node_hardware.memory_mib is '64', not a number in reason"),
+        (lambda r: r.update(memory_mib=-1), "node_hardware.memory_mib is -1, not a number in reason"),
+        (lambda r: r.update(memory_mib=True), "node_hardware.memory_mib is True, not a number in reason"),
+        (lambda r: r.update(taken_at=5), "node_hardware.taken_at is 5, not a text in quotes"),
+        (lambda r: r["nvidia"].update(nvswitch="no"), "node_hardware.nvidia.nvswitch is 'no', neither true nor false"),
+        (lambda r: r["cpu"].update(core_map="0-1"), "node_hardware.cpu.core_map is no list of texts"),
+        (lambda r: r["gpus"][0].update(pci=None), "node_hardware.gpus[0].pci is None, not a text in quotes"),
     ],
 )
 def test_faults(record: Record, change: Callable[[Record], object], fault: str) -> None:

@@ -108,6 +108,14 @@ def test_two_nodes_with_one_address() -> None:
         pytest.param({"gpus": [gpu(1, True)]}, "SLM003", id="minor a boolean"),
         pytest.param({"gpus": [gpu(1, 0, ["h100"])]}, "SLM003", id="type a list"),  # type: ignore[arg-type]
         pytest.param({"gpus": [gpu(1, 0, cores="a-b")]}, "SLM003", id="cores no list"),
+        pytest.param({"gpus": [gpu(1, 0, cores="0-999999999999")]}, "SLM003", id="more cores than memory holds"),
+        pytest.param({"gpus": [gpu(1, 10**15)]}, "SLM003", id="absurd minor"),
+        pytest.param(
+            {"gpus": [gpu(1, 0, instances=[{**mig("1g.10gb", 0, (1, 2)), "files": ["/dev/a", "/dev/b\nc"]}])]},
+            "SLM003",
+            id="line break in a device file",
+        ),
+        pytest.param({"problems": 5}, "SLM003", id="problems a number"),
         pytest.param({"nvlinks": [{"a": 0, "b": 1, "links": 4}]}, "SLM003", id="link to nothing"),
         pytest.param({"cpu": {}}, "SLM003", id="no CPU layout"),
         pytest.param({"memory_mib": "2 TB"}, "SLM003", id="memory a text"),

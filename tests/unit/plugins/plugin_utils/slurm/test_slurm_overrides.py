@@ -35,10 +35,24 @@ def test_value_text(value: Any, text: str) -> None:
     assert value_text(value) == text
 
 
-@pytest.mark.parametrize("value", ["", " ", 'a"b', "a#b", "a\nb", "a\\", {"a": 1}, None])
+@pytest.mark.parametrize("value", ["", " ", 'a"b', "a#b", "a\nb", "a\\", {"a": 1}, None, float("nan"), float("inf")])
 def test_value_without_a_form(value: Any) -> None:
     with pytest.raises(ValueTextError):
         value_text(value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem", "part"),
+    [
+        pytest.param({1: 2, "b": 3}, "SLM013", "has 1,", id="names of two types"),
+        pytest.param({"Weight": "heavy"}, "SLM014", "whole number", id="word for a number"),
+        pytest.param({"Weight": "\u0663"}, "SLM014", "whole number", id="digit of another script"),
+        pytest.param({"Weight": 1, "weight": 2}, "SLM014", "twice", id="one parameter twice"),
+    ],
+)
+def test_parameters_that_are_not_written(parameters: dict[Any, Any], problem: str, part: str) -> None:
+    result = derived(hgx(), slurm_node_parameters=parameters)
+    assert any(found["id"] == problem and part in found["message"] for found in result["problems"])
 
 
 @pytest.mark.parametrize(

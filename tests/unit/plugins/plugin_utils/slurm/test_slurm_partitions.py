@@ -139,6 +139,11 @@ def test_exactly_one_default(items: list[dict[str, Any]], default: str) -> None:
             [{"name": "x", "default": True}, {"name": "y", "default": True}], "SLM025", "x, y", id="two defaults"
         ),
         pytest.param([{"name": "a b"}], "SLM026", "'a b'", id="name with a blank"),
+        pytest.param([{"name": "a\n"}], "SLM026", r"'a\n'", id="name with a line break"),
+        pytest.param([{"name": "x", "state": "up\nNodeName=y"}], "SLM030", "state", id="state that is none"),
+        pytest.param(
+            [{"name": "x", "parameters": {"MaxTime": 1, "maxtime": 2}}], "SLM029", "twice", id="parameter twice"
+        ),
         pytest.param([{"name": "DEFAULT"}], "SLM026", "DEFAULT", id="reserved name"),
         pytest.param([{"name": "x"}, {"name": "x"}], "SLM027", "'x'", id="name twice"),
         pytest.param([{"name": "x", "parameters": {"MaxTiem": 1}}], "SLM029", "MaxTiem", id="misspelt parameter"),

@@ -23,7 +23,6 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.topology.fab
     FABRIC_VARIABLE,
     INFINIBAND,
     LLDP,
-    FabricError,
     Link,
     as_variable,
     links_of,

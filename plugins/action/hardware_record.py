@@ -21,6 +21,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.compare import settle
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.hardware.schema import SCHEMA, faults, ordered
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import WARNING, make
+from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.host_files import single_file
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
 
 VARIABLE = "node_hardware"
@@ -71,7 +72,7 @@ def load(path: Path, host: str) -> Stored:
     except UnicodeDecodeError:
         return _unusable("", host, path, "it is not text in UTF-8")
     except OSError as error:
-        raise AnsibleActionFail(_io_fault("read", path, host, error)) from error
+        raise AnsibleActionFail(_io_fault("read", path, host, error)) from None  # Ansible would show both
     try:
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: what looks like a date and is none
@@ -92,8 +93,8 @@ def load(path: Path, host: str) -> Stored:
 
 def _io_fault(what: str, path: Path, host: str, error: OSError) -> str:
     return (
-        f"The record of {host} cannot be {what}: {error.strerror or error} ({path}). Correct owner and mode of the file "
-        "and its folder, or keep the records elsewhere with hardware_record_dir."
+        f"The record of {host} cannot be {what}: {error.strerror or error} ({path}). Correct owner and mode of the "
+        "file and its folder, or keep the records elsewhere with hardware_record_dir."
     )
 
 
@@ -160,6 +161,12 @@ class ActionModule(ActionBase):
                 f"The option evidence is no record of steelrack.gpu_cluster.node_hardware_info: {wrong[0]}. "
                 "Give it the value node_hardware of that module's result."
             )
+        hidden = single_file(path.parents[1], path.parent.name)
+        if hidden:
+            raise AnsibleActionFail(
+                f"The record of {evidence['host']} is not written: the variables in {hidden} would no longer be read "
+                f"beside the folder {path.parent}. Make that folder and move the file to {path.parent}/main.yml."
+            )
         stored = load(path, evidence["host"])
         health = _plain(options["health"])
         if stored.problems and not options["accept"]:
@@ -173,7 +180,7 @@ class ActionModule(ActionBase):
             try:
                 write(path, text)
             except OSError as error:
-                raise AnsibleActionFail(_io_fault("written", path, evidence["host"], error)) from error
+                raise AnsibleActionFail(_io_fault("written", path, evidence["host"], error)) from None
         result.update(
             changed=text != stored.text,
             record=ordered(record),

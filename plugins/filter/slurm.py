@@ -30,9 +30,8 @@ def _value(variables: HostVariables, name: str, kind: type, default: Any, host: 
     if value is None or value == "":
         return default
     if not isinstance(value, kind):
-        words = {list: "a list", dict: "a dictionary"}.get(kind, kind.__name__)
         raise AnsibleFilterError(
-            f"The variable {name} of {host} is {value!r}, but {words} is needed; correct it in the inventory."
+            f"The variable {name} of {host} is {value!r}, but a {kind.__name__} is needed; correct it in the inventory."
         )
     return value
 

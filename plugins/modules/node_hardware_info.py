@@ -393,7 +393,9 @@ def main() -> None:
         record = take(evidence, module.params["host"], now)
         health = [problem.as_dict() for problem in examine(evidence, module.params["host"])]
     except EvidenceError as error:
-        module.fail_json(msg=f"No hardware record of {module.params['host']}: {error}; correct roots (hardware_evidence_roots).")
+        module.fail_json(
+            msg=f"No hardware record of {module.params['host']}: {error}; correct roots (hardware_evidence_roots)."
+        )
     module.exit_json(changed=False, node_hardware=record, health=health)
 
 

@@ -423,8 +423,8 @@ def _gpu_wishes(site: Site) -> Iterator[Problem]:
     """GPUs to leave out must be in the record: a slip would hand out the GPU that somebody wants to keep."""
     for host in site.group("slurm_node"):
         record, entries = site.value(host, "node_hardware"), site.value(host, "slurm_node_gpu_exclude")
-        if entries and not record_faults(record):
-            for entry in left_out(record["gpus"], _listed(entries))[1]:
+        if entries and isinstance(entries, list) and not record_faults(record):
+            for entry in left_out(record["gpus"], entries)[1]:
                 known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record["gpus"])
                 yield make("INV030", host, entry=entry, known=known or "none")
         yield from _sharing(host, site.value(host, "slurm_node_gpu_sharing"))

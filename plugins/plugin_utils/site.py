@@ -13,7 +13,6 @@ from typing import Any, Final
 from ansible_collections.steelrack.gpu_cluster.plugins.module_utils.problems import drain_reason, errors
 from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.left_out import left_out
 
-
 # What the collection derives, so that slurm_settings may not set it.
 DERIVED: Final = ("ClusterName", "SlurmctldHost", "NodeName", "PartitionName", "Include", "GresTypes")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

@@ -166,11 +166,11 @@ def _below(root: str, path: str) -> str:
 
 def _open(path: str) -> BinaryIO:
     """Open a regular file; anything else (a pipe that nobody fills, a device) is an OSError and not waited for."""
-    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise OSError(f"{path} is not a regular file")
-    return stream
+    return os.fdopen(descriptor, "rb")
 
 
 def _recorded(root: str, name: str) -> Command | None:

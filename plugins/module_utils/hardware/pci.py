@@ -68,7 +68,11 @@ def read_bus(evidence: Evidence) -> Bus | None:
     gpus, switches = [], 0
     for name in names:
         folder = f"{_DEVICES}/{name}"
-        if not name.endswith(".0") or not _ADDRESS.fullmatch(name.lower()) or evidence.read(f"{folder}/vendor") != _NVIDIA:
+        if (
+            not name.endswith(".0")
+            or not _ADDRESS.fullmatch(name.lower())
+            or evidence.read(f"{folder}/vendor") != _NVIDIA
+        ):
             continue
         device_class = (evidence.read(f"{folder}/class") or "")[:6]
         if device_class == _BRIDGE_CLASS:

@@ -82,7 +82,7 @@ _ALWAYS = frozenset({"schema", "host", "pci", "name", "id", "severity", "message
 
 
 def faults(record: Any) -> list[str]:
-    """Return one sentence for each place where ``record`` lacks a key, has an unknown one or a value of another type."""
+    """Return one sentence for each place where ``record`` lacks a key, has an unknown one or another type."""
     return _faults(record, RECORD, "node_hardware")
 
 

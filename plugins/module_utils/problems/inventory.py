@@ -209,7 +209,7 @@ ENTRIES: tuple[Entry, ...] = (
         severity=ERROR,
         title="Version of Slurm that cannot be read",
         message="slurm_version is {version}, which is no version of Slurm.",
-        remedy="Write it like \"24.11\", in quotes, or remove slurm_version to use that of the distribution.",
+        remedy='Write it like "24.11", in quotes, or remove slurm_version to use that of the distribution.',
     ),
     Entry(
         id="INV029",

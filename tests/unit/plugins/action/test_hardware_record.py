@@ -85,11 +85,18 @@ def test_value_of_another_type_in_the_file(path: Path) -> None:
     assert "memory_mib is '64 GB'" in result["problems"][0]["message"]
 
 
-@pytest.mark.parametrize("obstacle", ["host_vars", "host_vars/gpu001"])
-def test_place_that_cannot_be_written(path: Path, obstacle: str) -> None:
-    place = path.parents[2] / obstacle
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("", encoding="utf-8")
+@pytest.mark.parametrize("name", ["gpu001", "gpu001.yml"])
+def test_variables_that_the_record_would_hide_are_not_lost(path: Path, name: str) -> None:
+    file = path.parents[1] / name
+    file.parent.mkdir()
+    file.write_text("slurm_node_rack: r1\n", encoding="utf-8")
+    with pytest.raises(AnsibleActionFail, match=r"gpu001 is not written.*move the file to .*/gpu001/main\.yml"):
+        run(path, evidence_of("hgx-h100-8gpu"))
+    assert [entry.name for entry in file.parent.iterdir()] == [name]
+
+
+def test_place_that_cannot_be_written(path: Path) -> None:
+    path.parents[1].write_text("", encoding="utf-8")
     with pytest.raises(AnsibleActionFail, match=r"record of gpu001 cannot be .* hardware_record_dir"):
         run(path, evidence_of("hgx-h100-8gpu"))
 

@@ -39,6 +39,7 @@ SPECS = Specs(
         "slurm_partitions": ("slurm", {"type": "list", "elements": "dict"}),
         "slurm_auth": ("slurm", {"type": "str", "choices": ["munge", "slurm"]}),
         "slurm_settings": ("slurm", {"type": "dict", "default": {}}),
+        "slurm_dbd_settings": ("slurm_dbd", {"type": "dict"}),
         "slurm_version": ("slurm", {"type": "str"}),
         "slurm_topology_file": ("slurm", {"type": "str"}),
         "slurm_memory_reserve_percent": ("slurm", {"type": "int"}),
@@ -265,9 +266,7 @@ def test_fault_gives_its_problem_only(
         pytest.param({"name": "a", "nodes": "gpu001"}, "SLM030", "nodes", id="nodes that are a text"),
     ],
 )
-def test_partition_item_is_judged_before_anything_is_touched(
-    item: dict[str, Any], problem_id: str, word: str
-) -> None:
+def test_partition_item_is_judged_before_anything_is_touched(item: dict[str, Any], problem_id: str, word: str) -> None:
     [problem] = found(partitions(item))
     assert problem["id"] == problem_id
     assert word in problem["message"]

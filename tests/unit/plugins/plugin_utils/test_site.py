@@ -84,7 +84,7 @@ def test_conf_lines_refuses(overrides: dict[str, Any], words: str) -> None:
 
 
 def test_conf_lines_tells_everything_at_once_and_no_password() -> None:
-    with pytest.raises(ValueError, match="NodeName.*'B'.*StoragePass") as caught:
+    with pytest.raises(ValueError, match=r"NodeName.*'B '.*StoragePass") as caught:
         site.conf_lines({}, {"NodeName": 1, "B ": 2, "StoragePass": "hunter#2"}, denied=["NodeName"])
     assert "hunter" not in str(caught.value)
 
@@ -122,7 +122,7 @@ def test_device_files(record: dict[str, Any], files: list[str]) -> None:
     ids=["number", "texts", "no keys", "no mig", "list"],
 )
 def test_device_files_of_a_record_that_cannot_be_read(record: Any) -> None:
-    with pytest.raises(AnsibleFilterError, match="node_hardware.*discover again"):
+    with pytest.raises(AnsibleFilterError, match=r"node_hardware.*discover again"):
         site_filters.gpu_device_files(record)
 
 

@@ -47,7 +47,7 @@ def _host(name: str, variables: HostVariables) -> Host:
         features=tuple("" if item is None else str(item) for item in features),
         rack=variables.text("slurm_node_rack") or "",
         gpu_type_names={
-            str(full): str(given)
+            str(full): "" if given is None else str(given)
             for full, given in _value(variables, "slurm_node_gpu_type_names", dict, {}, name).items()
         },
         gpu_exclude=tuple(_value(variables, "slurm_node_gpu_exclude", list, (), name)),

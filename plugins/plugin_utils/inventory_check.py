@@ -40,6 +40,7 @@ __all__ = ["READ", "UNRESOLVED", "Failed", "Site", "Specs", "check", "load_specs
 RECORD_SCHEMA: Final = 1
 NAME_LIMIT: Final = 63  # one DNS label; Linux takes 64 bytes in all, and 64 already breaks tools
 CLUSTER_NAME_LIMIT: Final = 40  # slurmdbd's longest table name adds 24 characters, MariaDB takes 64
+HOST_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 CLUSTER_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 CONTRACT: Final = "slurm"  # the role whose variables concern every host with a slurm_* role
 # Variables that describe the cluster: two values of one of them cannot both be obeyed.
@@ -228,6 +229,10 @@ def _names(site: Site) -> Iterator[Problem]:
         fault = slurm_names.name_fault(host)
         if fault and len(host) <= NAME_LIMIT:
             yield make("INV003", host, fault=fault.rstrip("."))
+    nodes = set(site.group("slurm_node"))
+    for host in _slurm_hosts(site):
+        if host not in nodes and not HOST_NAME.fullmatch(host):
+            yield make("INV033", host)
 
 
 def _roleless(site: Site) -> Iterator[Problem]:
@@ -347,7 +352,8 @@ def _settings(site: Site) -> Iterator[Problem]:
 
 def _version(site: Site) -> Iterator[Problem]:
     version = site.cluster_value("slurm_version")
-    if version not in (None, "") and parse_version(str(version)) is None:
+    # A list or dictionary is told of already.
+    if version not in (None, "") and not isinstance(version, (Mapping, list)) and parse_version(str(version)) is None:
         yield make("INV028", "", version=repr(version))
 
 
@@ -423,8 +429,9 @@ def _gpu_wishes(site: Site) -> Iterator[Problem]:
     """GPUs to leave out must be in the record: a slip would hand out the GPU that somebody wants to keep."""
     for host in site.group("slurm_node"):
         record, entries = site.value(host, "node_hardware"), site.value(host, "slurm_node_gpu_exclude")
-        if entries and isinstance(entries, list) and not record_faults(record):
-            for entry in left_out(record["gpus"], entries)[1]:
+        if entries and not _is_of_another_kind(entries, "list") and not record_faults(record):
+            usable = [entry for entry in entries if not _is_of_another_kind(entry, "str")]
+            for entry in left_out(record["gpus"], usable)[1]:
                 known = ", ".join(f"{gpu['pci']} (minor {gpu['minor']})" for gpu in record["gpus"])
                 yield make("INV030", host, entry=entry, known=known or "none")
         yield from _sharing(host, site.value(host, "slurm_node_gpu_sharing"))
@@ -499,8 +506,9 @@ def _required(site: Site) -> Iterator[Problem]:
 def _fault(name: str, value: Any, option: Option) -> str:
     """Return what Ansible's own validation says of one value, "" if nothing; a secret's value is not repeated."""
     # Ansible would make a list or a dictionary of some texts for its own check, while the roles go on with the text.
-    wanted = {"dict": Mapping, "list": list}.get(option.get("type", "str"))
-    if wanted and value is not None and not isinstance(value, wanted):
+    if _is_of_another_kind(value, option.get("type", "str")) or (
+        isinstance(value, list) and any(_is_of_another_kind(item, option.get("elements", "raw")) for item in value)
+    ):
         return f"it is {value!r}" if not option.get("no_log") else "its value does not fit"
     if value is None and option.get("default") is not None:
         return "it is null (a key without a value in YAML)"
@@ -514,6 +522,14 @@ def _fault(name: str, value: Any, option: Option) -> str:
     if option.get("no_log"):
         return "its value does not fit"
     return "; ".join(message.strip().rstrip(".") for message in result.error_messages)
+
+
+def _is_of_another_kind(value: Any, kind: str) -> bool:
+    if kind == "dict":
+        return value is not None and not isinstance(value, Mapping)
+    if kind == "list":
+        return value is not None and not isinstance(value, list)
+    return kind in ("str", "path") and isinstance(value, (Mapping, list))
 
 
 def _wanted(option: Option) -> str:

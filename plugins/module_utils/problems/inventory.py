@@ -240,4 +240,11 @@ ENTRIES: tuple[Entry, ...] = (
         "job can take all of it, and what slurm_memory_reserve_percent and MemSpecLimit keep back is not kept.",
         remedy="Use CR_Core_Memory or CR_CPU_Memory, or remove the setting.",
     ),
+    Entry(
+        id="INV033",
+        severity=ERROR,
+        title="Host name that Slurm's files cannot hold",
+        message="The inventory name {host} has characters that no host name has.",
+        remedy="Rename {host} in the inventory (letters, digits, `-`, `.`); ansible_host can keep its address.",
+    ),
 )

@@ -308,6 +308,13 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         "Install the package of {library} that belongs to the driver on {host} (libnvidia-ml1 on Debian and Ubuntu), "
         "or set slurm_gres_autodetect to off.",
     ),
+    Entry(
+        "SLM046",
+        WARNING,
+        "No partition may be the default",
+        "All partitions say `default: false`, but a cluster has one default partition; {partition} is taken.",
+        "Say `default: true` at one item of slurm_partitions.",
+    ),
 )
 
 CHANGE_ENTRIES: tuple[Entry, ...] = (

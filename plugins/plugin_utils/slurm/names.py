@@ -75,6 +75,8 @@ def name_fault(name: str) -> str:
             f"The node name '{name}' has a domain; use the short name '{name.split('.')[0]}' in the inventory and put "
             "the full name or the address into ansible_host."
         )
+    if re.fullmatch("[0-9]+", name):
+        return f"The node name '{name}' is a number, which name lookups take for an address; put letters before it."
     wrong = sorted(set(_FORBIDDEN.findall(name)))
     if wrong:
         return f"The node name '{name}' has characters that Slurm does not take: {' '.join(wrong)}"

@@ -191,7 +191,7 @@ def _fault_of_item(item: Any) -> str:
     unknown = sorted(str(key) for key in item if key not in _ITEM_KEYS)
     if unknown:
         return f"'{name}' has the unknown key {', '.join(unknown)}."
-    if not isinstance(item.get("nodes") or [], (list, tuple)):
+    if not isinstance(item.get("nodes"), (list, tuple, type(None))):
         return f"nodes of '{name}' is not a list."
     if not isinstance(item.get("parameters") or {}, Mapping):
         return f"parameters of '{name}' is not a dictionary."
@@ -256,7 +256,10 @@ def _choose_default(drafts: Sequence[_Draft], problems: list[Problem]) -> str | 
         problems.append(make("SLM025", "", partitions=", ".join(marked)))
     if marked:
         return marked[0]
-    free = [draft.name for draft in drafts if draft.default is None] or [draft.name for draft in drafts]
+    free = [draft.name for draft in drafts if draft.default is None]
+    if not free and drafts:
+        problems.append(make("SLM046", "", partition=drafts[0].name))
+        return drafts[0].name
     return free[0] if free else None
 
 

@@ -33,6 +33,7 @@ def test_name_that_slurm_takes(name: str) -> None:
         pytest.param("GPU01", "write 'gpu01'", id="difx#63 upper case"),
         pytest.param("a" * 64, "64 characters", id="S#415 64 characters"),
         pytest.param("gpu01.cluster.example.org", "short name 'gpu01'", id="S#415 domain"),
+        pytest.param("123", "is a number", id="number that would be an address"),
         pytest.param("gpu[01-02]", "[ ]", id="brackets"),
         pytest.param("gpu01,gpu02", ",", id="comma"),
         pytest.param("gpu 1", "characters", id="blank"),

@@ -153,6 +153,7 @@ def test_exactly_one_default(items: list[dict[str, Any]], default: str) -> None:
         pytest.param(["x"], "SLM030", "'x'", id="no dictionary"),
         pytest.param([{"nodes": ["n1"]}], "SLM030", "without a name", id="no name"),
         pytest.param([{"name": "x", "nodes": "n1"}], "SLM030", "not a list", id="nodes no list"),
+        pytest.param([{"name": "x", "nodes": False}], "SLM030", "not a list", id="nodes false"),
         pytest.param([{"name": "x", "parameters": ["a"]}], "SLM030", "not a dictionary", id="parameters no dictionary"),
         pytest.param([{"name": "x", "default": "maybe"}], "SLM030", "neither", id="default no boolean"),
         pytest.param([{"name": "x", "node": ["n1"]}], "SLM030", "unknown key node", id="misspelt key"),
@@ -165,6 +166,13 @@ def test_wrong_items(items: list[Any], problem: str, part: str) -> None:
     found = next(one for one in result["problems"] if one["id"] == problem)
     assert (found["host"], found["severity"]) == ("", "error")
     assert part in found["message"]
+    assert len(defaults(result)) == 1
+
+
+def test_no_partition_may_be_the_default() -> None:
+    items = [{"name": line.split()[0].split("=")[1], "default": False} for line in derived(*THREE)["partition_lines"]]
+    result = derived(*THREE, site=site_of(*items))
+    assert ids(result) == ["SLM046"]
     assert len(defaults(result)) == 1
 
 

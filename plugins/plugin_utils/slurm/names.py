@@ -34,7 +34,7 @@ RANGE_LIMIT = 65536
 RESERVED = frozenset({"all", "default", "localhost"})
 
 _TRAILING_NUMBER = re.compile(r"^(.*?)([0-9]+)$", re.DOTALL)
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"([0-9]{1,18})")  # Python refuses to read numbers of thousands of digits
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _FORBIDDEN = re.compile(r"[^a-z0-9_-]")
@@ -90,7 +90,7 @@ def name_fault(name: str) -> str:
 def _foldable(name: str) -> tuple[str, str] | None:
     """Split a name into prefix and trailing number if Slurm sees that number as one."""
     match = _TRAILING_NUMBER.match(name)
-    if not match or int(match[2]) > NUMBER_LIMIT or len(match[2]) > len(str(NUMBER_LIMIT)):
+    if not match or len(match[2]) > len(str(NUMBER_LIMIT)) or int(match[2]) > NUMBER_LIMIT:
         return None
     return match[1], match[2]
 

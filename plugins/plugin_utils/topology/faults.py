@@ -139,7 +139,7 @@ def _yaml(text: str, name: str, key_order: bool) -> list[_File]:
     """
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: what looks like a date and is none
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else "the file"
         return [_File(name, unread=[(where, "it is not YAML")], needs_entries=False)]

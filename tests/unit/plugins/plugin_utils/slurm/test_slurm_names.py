@@ -21,6 +21,12 @@ from ansible_collections.steelrack.gpu_cluster.plugins.plugin_utils.slurm.names 
 )
 
 
+def test_number_of_thousands_of_digits() -> None:
+    name = "n" + "9" * 5000
+    assert fold([name, "n1"]) == f"n1,{name}"
+    assert unfold(name) == [name]
+
+
 @pytest.mark.parametrize("name", ["gpu001", "n1", "a", "node-a", "rack_1-n2", "1u4", "g" * 63])
 def test_name_that_slurm_takes(name: str) -> None:
     assert name_fault(name) == ""

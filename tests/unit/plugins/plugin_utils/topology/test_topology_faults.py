@@ -186,3 +186,8 @@ def test_captured_topology_of_a_real_site(captures: Path) -> None:
     assert "n[019-020]" in found[0].message
     assert "gpu-n051 are on s2 and s4" in found[1].message
     assert "gpu-n[019-020,059]" in found[2].message
+
+
+@pytest.mark.parametrize("text", ["- 2026-13-45", "[" * 3000], ids=["date that is none", "nested too deeply"])
+def test_yaml_that_its_reader_cannot_take(text: str) -> None:
+    assert [problem.id for problem in faults(text, ["n1"], "25.05", "topology.yaml")] == ["SLM077"]

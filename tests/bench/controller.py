@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 # Copyright: (c) 2026, steelrack contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real slurmctld with the generated files of 10,000 nodes of eight GPUs each: time to answer, memory, time of sinfo.
 
-Needs root and a Debian machine, like the oracle tier whose cells it uses. Prints one line a Slurm version and fails
+``python tests/bench/controller.py`` needs root and a Debian machine, like the oracle tier whose cells it uses. Prints one line a Slurm version and fails
 where slurmctld does not serve all nodes, says anything wrong, or a budget is not kept.
 """
 

@@ -138,7 +138,7 @@ class Cluster:
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
         self.start("munged", ["/usr/sbin/munged", "--foreground", "--force", "--num-threads=10"])
-        self._wait(lambda: (self.root / "run/munge/munge.socket.2").exists(), 20)
+        self._wait((self.root / "run/munge/munge.socket.2").exists, 20)
 
     def up(self) -> dict[str, Any]:
         """Start everything, wait until every node has been judged, and return states, logs and times."""

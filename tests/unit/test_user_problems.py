@@ -117,9 +117,9 @@ def test_cpu_numbers_become_core_numbers() -> None:
 
 BRIDGED = [{"a": 0, "b": 1, "links": 4}]
 KINDS: dict[str, dict[str, Any]] = {
-    "plain": record("n1", [gpu(1, 0), gpu(2, 1)]),
+    "plain": record("n1", [gpu(1, 0, cores="0-111"), gpu(2, 1, cores="0-111")]),
     "MIG": record("n1", [gpu(1, 0, instances=[mig("1g.10gb", 0, (3, 4))])]),
-    "NVLink": record("n1", [gpu(1, 0), gpu(2, 1)], nvlinks=BRIDGED),
+    "NVLink": record("n1", [gpu(1, 0, cores="0-111"), gpu(2, 1, cores="0-111")], nvlinks=BRIDGED),
 }
 
 

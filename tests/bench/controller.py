@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real slurmctld with the generated files of 10,000 nodes of eight GPUs each: time to answer, memory, time of sinfo.
 
-``python tests/bench/controller.py`` needs root and a Debian machine, like the oracle tier, whose cells it uses. It prints
-one line a Slurm version and fails where slurmctld does not serve all nodes, says anything wrong, or a budget is not kept.
+``python tests/bench/controller.py`` needs root and a Debian machine, like the oracle tier, whose cells it uses. It
+prints one line a Slurm version and fails where slurmctld does not serve all nodes, says anything wrong, or a budget is
+not kept.
 """
 
 from __future__ import annotations

@@ -63,6 +63,8 @@ venv: ## Make the virtual environment with all tools (once; again when the requi
 .PHONY: link
 link: ## Make this checkout visible to Ansible as the collection steelrack.gpu_cluster
 	@mkdir -p .ansible/collections/ansible_collections/steelrack
+	@if [ -d .ansible/collections/ansible_collections/steelrack/gpu_cluster ] && [ ! -L .ansible/collections/ansible_collections/steelrack/gpu_cluster ]; then \
+	  echo 'An installed copy lies where this checkout belongs; remove it: rm -r .ansible/collections' >&2; exit 1; fi
 	@ln -sfn ../../../.. .ansible/collections/ansible_collections/steelrack/gpu_cluster
 
 .PHONY: lint

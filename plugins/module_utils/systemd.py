@@ -25,6 +25,7 @@ _PROPERTIES = (
     "NRestarts",
     "ExecMainStartTimestamp",
     "ExecMainStartTimestampMonotonic",
+    "Job",
 )
 _MICROSECONDS = 1_000_000
 
@@ -38,7 +39,8 @@ class Unit:
     """The state of one unit.
 
     ``started_us`` is the start of the main process in microseconds since the epoch, None if it never ran.
-    ``main_pid`` is 0 and ``restarts`` is 0 where systemd has none.
+    ``main_pid`` is 0 and ``restarts`` is 0 where systemd has none. ``busy``: a job (start, stop, restart) of the unit
+    waits or runs, so that the state is about to change.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Unit:
     main_pid: int
     restarts: int
     started_us: int | None
+    busy: bool = False
 
     @property
     def known(self) -> bool:
@@ -91,6 +94,7 @@ def parse(name: str, text: str, now_us: int | None = None, monotonic_us: int | N
         main_pid=_number(values, "MainPID"),
         restarts=_number(values, "NRestarts"),
         started_us=_started(values, now_us, monotonic_us),
+        busy=values.get("Job", "") not in ("", "0"),
     )
 
 

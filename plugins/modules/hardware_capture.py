@@ -57,7 +57,7 @@ attributes:
 EXAMPLES = r"""
 - name: Make a bundle of the node
   steelrack.gpu_cluster.hardware_capture:
-    dest: "captures/{{ inventory_hostname }}"
+    dest: ".captures/{{ inventory_hostname }}"
     host: "{{ inventory_hostname }}"
     salt: "{{ lookup('ansible.builtin.password', '.credentials/capture_salt', length=32) }}"
   become: true
@@ -68,7 +68,7 @@ dest:
   description: Folder of the bundle on the control node.
   returned: success
   type: str
-  sample: captures/gpu001
+  sample: .captures/gpu001
 count:
   description: Number of files in the bundle.
   returned: success

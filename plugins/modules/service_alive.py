@@ -138,7 +138,7 @@ def wait(
         down_since = (down_since or now) if unit.active_state == "inactive" else None
         if down_since is not None and now - down_since > settle:
             return unit, "it is not running and nothing starts it"
-        answers = unit.active and probe()
+        answers = unit.active and not unit.busy and probe()
         if not answers or identity != (unit.main_pid, unit.restarts):
             steady_since = (now - already(unit) if identity is None else now) if answers else None
             identity = (unit.main_pid, unit.restarts)

@@ -231,7 +231,8 @@ DERIVATION_ENTRIES: tuple[Entry, ...] = (
         ERROR,
         "No usable node",
         "None of the {count} hosts in the group slurm_node can be configured, so there is no cluster to build.",
-        "See the problems of the single hosts; usually discover has not been run yet.",
+        "Usually the nodes have no record yet: run `ansible-playbook steelrack.gpu_cluster.discover -i <inventory>`. "
+        "Otherwise see the problems of the single hosts.",
     ),
     Entry(
         "SLM032",

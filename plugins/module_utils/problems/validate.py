@@ -42,7 +42,8 @@ ENTRIES: tuple[Entry, ...] = (
         severity=ERROR,
         title="Slurm cannot be asked",
         message="No job could be tried from {host}: {detail}.",
-        remedy="Check `scontrol ping` and `sacct` on {host}, then slurmctld and slurmdbd on their hosts.",
+        remedy="Check `scontrol ping` and `sacct` on {host} (a login host gets its configuration from sackd: "
+        "`systemctl status sackd`), then slurmctld and slurmdbd on their hosts.",
     ),
     Entry(
         id="VAL006",

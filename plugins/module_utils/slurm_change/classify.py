@@ -208,7 +208,7 @@ def _node_lines(old: parse.SlurmConf, new: parse.SlurmConf, release: Version) ->
         reasons.append(_reason("slurm.conf", "NodeName", "node", nodes, None, "added", step))
     if removed:
         nodes = hostlist.fold(removed)
-        note = "jobs that still run there are killed"
+        note = "jobs that still run on the removed nodes are killed"
         reasons.append(_reason("slurm.conf", "NodeName", "node", nodes, "removed", None, step, note))
     # One set of parameters usually serves thousands of nodes, so equal pairs of old and new sets are compared once.
     groups: dict[tuple[int, int], list[str]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,6 +62,9 @@ class Story:
             id="restarts for ever",
         ),
         pytest.param(lambda now: unit("failed"), lambda now: True, "it has failed", 0, 0, id="failed"),
+        pytest.param(
+            lambda now: replace(unit(), busy=now < 2), lambda now: True, "", 5, 6, id="a restart is about to come"
+        ),
         pytest.param(
             lambda now: unit("active" if now < 2 else "failed"), lambda now: True, "it has failed", 2, 3, id="dies soon"
         ),

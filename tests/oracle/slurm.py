@@ -18,7 +18,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -123,10 +123,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Files:
-    """The configuration of a cluster: lines of slurm.conf behind :data:`BASE_CONF`, and gres.conf."""
+    """The configuration of a cluster: lines of slurm.conf behind :data:`BASE_CONF`, gres.conf, other files by name."""
 
     slurm: str
     gres: str
+    others: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Files:
@@ -141,7 +142,7 @@ class Files:
         (Slurm 24.11 fails to read SlurmctldParameters=node_reg_mem_percent now and then, so that is no way out.)
         """
         lines = re.sub(r"\bRealMemory=\d+", "RealMemory=1000", self.slurm)
-        return Files(re.sub(r"\b(DefMemPer\w+)=\d+", r"\1=1", lines), self.gres)
+        return replace(self, slurm=re.sub(r"\b(DefMemPer\w+)=\d+", r"\1=1", lines))
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,8 @@ class Slurm:
 
     def _files(self, files: Files) -> dict[str, str]:
         cgroup = "CgroupPlugin=cgroup/v1\n" if self.series == "22.05" else "CgroupPlugin=disabled\n"
-        return {CONF: BASE_CONF + files.slurm, GRES: files.gres, "etc/slurm/cgroup.conf": cgroup}
+        others = {f"etc/slurm/{name}": text for name, text in files.others}
+        return {CONF: BASE_CONF + files.slurm, GRES: files.gres, "etc/slurm/cgroup.conf": cgroup, **others}
 
     def ask(
         self, node: str, options: Sequence[str], machine: Machine, files: Files, timeout: float = PATIENCE

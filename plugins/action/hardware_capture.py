@@ -37,7 +37,8 @@ def present(folder: Path) -> dict[PurePosixPath, bytes]:
 def replace(folder: Path, bundle: Mapping[PurePosixPath, bytes]) -> None:
     """Make ``folder`` hold this bundle and no part of an older one; whatever else is in it stays."""
     for name in FOLDERS:
-        shutil.rmtree(folder / name, ignore_errors=True)
+        if (folder / name).exists():
+            shutil.rmtree(folder / name)
     for path, content in bundle.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

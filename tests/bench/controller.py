@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / ".ansible" / "collections"), str(ROOT / "tests" / "oracle"), str(ROOT / "tests" / "bench")]
 
 from derive import SITE, hostvars  # noqa: E402  scripts are not a package
-from slurm import RELEASES, CellError, Files, faults, usable  # noqa: E402
+from slurm import RELEASES, CellError, Files, faults, usable  # noqa: E402  nor is the oracle tier
 
 SIZE = 10000
 SERIES = ("24.11",)

@@ -25,6 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
+# E402 here and below: the tier and the collection can be imported only after the paths above and the loader are set.
 from ansible.plugins.loader import init_plugin_loader  # noqa: E402
 
 init_plugin_loader([str(ROOT / ".ansible" / "collections")])

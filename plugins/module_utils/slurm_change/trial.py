@@ -202,6 +202,7 @@ def run(files: Mapping[str, str], conf_dir: str, slurmctld: str, timeout: float)
             errors=tuple(line.replace(folder, conf_dir) for line in verdict.errors),
         )
     finally:
+        # What cannot be removed (a daemon of the trial still writes while it ends) must not hide the verdict.
         shutil.rmtree(folder, ignore_errors=True)
 
 
